@@ -1,0 +1,46 @@
+"""Onega models supercomputers from their job logs.
+
+Read a log, describe it, fit a workload model to it and generate more of it, simulate a scheduler
+and its energy on it, ask queueing theory whether the machine is stable and how large it has to be.
+
+Names are loaded on first use, so that ``import onega`` is quick and nobody waits for a compiler
+who only wants to read a log.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Meta": "onega.core.meta",
+    "ModelError": "onega.core.errors",
+    "OnegaError": "onega.core.errors",
+    "QueueingError": "onega.core.errors",
+    "Report": "onega.core.report",
+    "SimulationError": "onega.core.errors",
+    "TraceError": "onega.core.errors",
+    "Workload": "onega.core.workload",
+}
+"""Public name → the module it lives in."""
+
+_MODULES: tuple[str, ...] = ()
+"""Public modules, reached as attributes."""
+
+__all__ = sorted([*_HOME, *_MODULES])
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return import_module(f"onega.{name}")
+    raise AttributeError(f"module 'onega' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,84 @@
+"""The command's root: sub-commands, errors in one line, exit codes.
+
+Exit codes: 0 done; 1 the answer is "no" where a command asks a question; 2 something given was
+wrong (one line on stderr says what); 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Annotated, NoReturn
+
+import click
+import typer
+
+from onega import __version__
+from onega.cli.console import fail
+from onega.core.errors import OnegaError
+
+COMMANDS: tuple[str, ...] = ()
+"""Modules of `onega.cli`, one command (or group) each, in the order of ``onega --help``.
+
+Each has a function ``register(app)``. They import what computes inside their functions, so that
+``onega --help`` doesn't wait for a compiler.
+"""
+
+
+def make_app() -> typer.Typer:
+    """Build the command with all its sub-commands."""
+    app = typer.Typer(
+        name="onega",
+        help="Models of supercomputers from their job logs.",
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback()
+    def root(
+        version: Annotated[  # noqa: FBT002
+            bool,
+            typer.Option(
+                "--version", callback=_version, is_eager=True, help="Print the version and leave."
+            ),
+        ] = False,
+    ) -> None:
+        """Models of supercomputers from their job logs."""
+
+    for name in COMMANDS:
+        import_module(f"onega.cli.{name}").register(app)
+    return app
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command; every foreseeable failure is one line on stderr and exit code 2."""
+    try:
+        command = typer.main.get_command(make_app())
+        code = command.main(args=arguments, prog_name="onega", standalone_mode=False)
+    except click.exceptions.Abort:
+        fail("stopped", code=130)
+    except KeyboardInterrupt:
+        fail("stopped", code=130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except OnegaError as error:
+        fail(str(error))
+    except BrokenPipeError:
+        # The reader went away (`onega … | head`): not an error, but stdout can't be flushed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        fail(f"{error.filename or 'input/output'}: {error.strerror or error}")
+    except MemoryError:
+        fail("not enough memory for this input")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _version(value: bool) -> None:  # noqa: FBT001
+    if value:
+        typer.echo(f"onega {__version__}")
+        raise typer.Exit

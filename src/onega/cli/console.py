@@ -1,0 +1,120 @@
+"""Speaking: results on stdout, everything else on stderr, progress only on a terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from onega.core.report import Report
+
+
+def out() -> Console:
+    """Return the console for results (made on call, so that a redirected stdout is respected)."""
+    return Console(highlight=False)
+
+
+def err() -> Console:
+    """Return the console for remarks."""
+    return Console(stderr=True, highlight=False)
+
+
+def fail(message: str, code: int = 2) -> NoReturn:
+    """Say on one line what is wrong, and leave."""
+    line = " ".join(str(message).split())
+    print(f"onega: {line}", file=sys.stderr)
+    sys.exit(code)
+
+
+def remark(message: str) -> None:
+    """Say something on stderr that the reader should know but that isn't the result."""
+    print(f"onega: {message}", file=sys.stderr)
+
+
+def remark_report(report: Report) -> None:
+    """Say on stderr, a line a rule, what was changed or left out."""
+    for finding in report:
+        remark(str(finding))
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401
+    """Turn a value into what JSON can hold: no NumPy types, no NaN (null instead)."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def emit_json(result: Mapping[str, Any]) -> None:
+    """Print one JSON object on stdout."""
+    print(json.dumps(plain(result), ensure_ascii=False, indent=2))
+
+
+def emit_table(title: str, rows: Iterable[Sequence[Any]], columns: Sequence[str]) -> None:
+    """Print a table; columns after the first are aligned right."""
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for number, name in enumerate(columns):
+        table.add_column(name, justify="left" if number == 0 else "right")
+    for row in rows:
+        table.add_row(*(escape(show(cell)) for cell in row))
+    out().print(table)
+
+
+def show(value: Any) -> str:  # noqa: ANN401
+    """Write one cell: six significant digits for floats, nothing for None."""
+    if value is None:
+        return "–"
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        if math.isnan(value):
+            return "–"
+        return f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:,.6g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)
+
+
+@contextmanager
+def progress(description: str, total: float | None = None) -> Iterator[Any]:
+    """Show a progress bar on a terminal, nothing in a pipe.
+
+    Yields a function of the amount done so far.
+    """
+    console = err()
+    if not console.is_terminal:
+        yield lambda done: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar: Progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )
+    with bar:
+        task: TaskID = bar.add_task(description, total=total)
+        yield lambda done: bar.update(task, completed=done)

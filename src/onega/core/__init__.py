@@ -1,0 +1,1 @@
+"""The nouns: values that are checked once and never change (layer: core)."""

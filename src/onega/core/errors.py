@@ -1,0 +1,118 @@
+"""Every error that Onega raises on purpose.
+
+::
+
+    OnegaError
+    ├── TraceError        a log can't be read: path, line and field
+    ├── ModelError        a workload model can't be fitted, loaded or sampled
+    ├── SimulationError   a simulation can't be run: the jobs or the argument at fault
+    ├── QueueingError     a formula was asked outside its domain
+    └── ExperimentError   a sweep or plan can't be run
+
+All but `TraceError` are also `ValueError`, because a value was wrong. A message says what was
+given, what is accepted and what to do; the command prints it on one line and exits with code 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from os import PathLike
+
+
+class OnegaError(Exception):
+    """The root of all errors that Onega raises on purpose."""
+
+
+class TraceError(OnegaError):
+    """A log can't be read or written.
+
+    Parameters
+    ----------
+    message
+        What is wrong and what is accepted.
+    path, line, field
+        Where: the file, the line in it (from 1) and the name of the field, as far as known.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | PathLike[str] | None = None,
+        line: int | None = None,
+        field: str | None = None,
+    ) -> None:
+        self.message = message
+        self.path = None if path is None else str(path)
+        self.line = line
+        self.field = field
+        place = self.path or ""
+        if line is not None:
+            place += f", line {line}" if place else f"line {line}"
+        if field is not None:
+            place += f", field {field}" if place else f"field {field}"
+        super().__init__(f"{place}: {message}" if place else message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_trace_error, (self.message, self.path, self.line, self.field)
+
+
+def _rebuild_trace_error(
+    message: str, path: str | None, line: int | None, field: str | None
+) -> TraceError:
+    return TraceError(message, path=path, line=line, field=field)
+
+
+class ModelError(OnegaError, ValueError):
+    """A workload model can't be fitted, loaded or sampled."""
+
+
+class SimulationError(OnegaError, ValueError):
+    """A simulation can't be run.
+
+    Parameters
+    ----------
+    message
+        What is wrong and what is accepted.
+    jobs
+        The ids of the jobs at fault, if jobs are.
+    """
+
+    def __init__(self, message: str, *, jobs: Sequence[int] = ()) -> None:
+        self.message = message
+        self.jobs = tuple(int(job) for job in jobs)
+        super().__init__(message + name_some(self.jobs))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_simulation_error, (self.message, self.jobs)
+
+
+def _rebuild_simulation_error(message: str, jobs: tuple[int, ...]) -> SimulationError:
+    return SimulationError(message, jobs=jobs)
+
+
+class QueueingError(OnegaError, ValueError):
+    """A formula was asked outside its domain."""
+
+
+class ExperimentError(OnegaError, ValueError):
+    """A sweep, a set of replicates or a plan can't be run."""
+
+
+def name_some(jobs: Sequence[int], most: int = 5) -> str:
+    """Name the first few jobs of a list: `` (jobs 3, 5, 8 and 12 more)``."""
+    if not jobs:
+        return ""
+    named = ", ".join(str(job) for job in jobs[:most])
+    rest = len(jobs) - most
+    noun = "job" if len(jobs) == 1 else "jobs"
+    return f" ({noun} {named}{f' and {rest} more' if rest > 0 else ''})"
+
+
+def suggest(given: str, accepted: Iterable[str]) -> str:
+    """Say which of the accepted words is nearest to a misspelt one, and list them all."""
+    words = list(accepted)
+    near = difflib.get_close_matches(given, words, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"{hint}accepted: {', '.join(words)}"

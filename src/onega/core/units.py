@@ -1,0 +1,42 @@
+"""Seconds, processors, bytes, watts, joules inside; words for people at the edge."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+SECONDS: Final = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+
+KIB: Final = 1024.0
+
+
+def duration(text: str | float) -> float:
+    """Read a duration: ``90``, ``"90s"``, ``"15m"``, ``"1h"``, ``"1h30m"``, ``"2d"`` → seconds."""
+    if isinstance(text, int | float):
+        return float(text)
+    compact = text.replace(" ", "").lower()
+    try:
+        return float(compact)
+    except ValueError:
+        pass
+    parts = re.findall(r"(\d+(?:\.\d+)?)(min|[smhdw])", compact)
+    if not parts or "".join(number + unit for number, unit in parts) != compact:
+        raise ValueError(f"not a duration: {text!r}; accepted: 90, 90s, 15m, 1h, 1h30m, 2d, 1w")
+    return sum(float(number) * SECONDS[unit] for number, unit in parts)
+
+
+def humanise_seconds(seconds: float | None) -> str:
+    """Write seconds for a person: ``42 s``, ``12.5 min``, ``3.2 h``, ``14 d``, ``1.9 years``."""
+    if seconds is None or not math.isfinite(seconds):
+        return "–" if seconds is None or math.isnan(seconds) else f"{seconds:g} s"
+    size = abs(seconds)
+    for limit, unit, name in (
+        (120, 1.0, "s"),
+        (7200, 60.0, "min"),
+        (172800, 3600.0, "h"),
+        (2 * 365.25 * 86400, 86400.0, "d"),
+    ):
+        if size < limit:
+            return f"{seconds / unit:.3g} {name}"
+    return f"{seconds / (365.25 * 86400):.3g} years"

@@ -1,0 +1,1 @@
+"""Many runs: saturation, replicates, sweeps, plans."""

@@ -1,0 +1,1 @@
+"""Compiled algorithms on plain arrays: numbers in, numbers out (layer: kernels)."""

@@ -1,0 +1,80 @@
+"""The one decorator of all kernels: compiled, cached on disk, without the GIL.
+
+numba finds out that a cached kernel is stale from its own file only; a kernel that calls a helper
+of another file would go on using the old helper. Our cache is therefore stamped with all kernel
+sources together. A read-only installation without a writable cache directory still works: it
+compiles in every process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.core import caching
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_HERE = Path(__file__).resolve().parent
+
+# numba 0.60 spells it with an underscore.
+_implementation: Any = getattr(caching, "CacheImpl", None) or caching._CacheImpl
+
+
+@cache
+def sources_stamp() -> str:
+    """Return a digest of all kernel sources."""
+    digest = hashlib.sha256()
+    for path in sorted(_HERE.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _stamped(locator: type) -> type:
+    """Derive a cache locator that serves only our kernels and stamps them with all sources."""
+
+    class Stamped(locator):  # type: ignore[misc]
+        def get_source_stamp(self) -> object:
+            return sources_stamp()
+
+        @classmethod
+        def from_function(cls, py_func: Any, py_file: str) -> Any:  # noqa: ANN401
+            if Path(py_file).parent != _HERE:
+                return None
+            return super().from_function(py_func, py_file)
+
+    return Stamped
+
+
+def _install_locators() -> None:
+    locators = _implementation._locator_classes
+    if not any(locator.__name__ == "Stamped" for locator in locators):
+        _implementation._locator_classes = [_stamped(one) for one in locators] + locators
+
+
+_install_locators()
+
+
+def kernel(function: F) -> F:
+    """Compile a function of numbers and arrays: no GIL, no fast-math, cached if possible."""
+    try:
+        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
+    except RuntimeError:  # numba: "no locator available": nowhere to write
+        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+
+
+def cache_directory() -> str | None:
+    """Where compiled kernels are kept on this machine; None if nowhere is writable."""
+
+    def probe() -> None:
+        return None
+
+    probe.__code__ = probe.__code__.replace(co_filename=str(_HERE / "jit.py"))
+    try:
+        return str(caching.FunctionCache(probe).cache_path)
+    except RuntimeError:
+        return None

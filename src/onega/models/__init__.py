@@ -1,0 +1,1 @@
+"""Workload models: learn a log, make more of it."""

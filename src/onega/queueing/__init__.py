@@ -1,0 +1,1 @@
+"""Formulas of queueing theory for machines whose jobs hold several processors at once."""

@@ -1,0 +1,1 @@
+"""The scheduler simulator: checks arguments, runs the kernels, returns a Schedule."""

@@ -1,0 +1,1 @@
+"""Logs in and out: readers, writers, cleaning, describing (layer: traces)."""
