@@ -87,7 +87,8 @@ def positive(values: npt.ArrayLike) -> Floats:
 
 def floor_power(values: npt.ArrayLike) -> Floats:
     """2^⌊log₂ t⌋ (3.1), exactly: the binary exponent is read, no logarithm is rounded."""
-    return np.ldexp(1.0, np.frexp(np.asarray(values, dtype=np.float64))[1] - 1)
+    powers: Floats = np.ldexp(1.0, np.frexp(np.asarray(values, dtype=np.float64))[1] - 1)
+    return powers
 
 
 def state_of(values: npt.ArrayLike, levels: npt.ArrayLike) -> Ints:
@@ -118,7 +119,8 @@ def transition_matrix(counts: npt.ArrayLike) -> Floats:
     if overall.sum() == 0:  # a single value: nothing is known of what follows it
         overall = np.ones(table.shape[1])
     fallback = overall / overall.sum()
-    return np.where(totals > 0, table / np.maximum(totals, 1), fallback)
+    matrix: Floats = np.where(totals > 0, table / np.maximum(totals, 1), fallback)
+    return matrix
 
 
 def correlation(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
@@ -157,9 +159,11 @@ def autocorrelations(values: npt.ArrayLike, lags: Sequence[int]) -> Floats:
     power = series @ series
     if power == 0:
         return np.full(len(lags), np.nan)
-    sums = [series[lag:] @ series[: series.size - lag] if lag < series.size else np.nan
-            for lag in lags]  # fmt: skip
-    return np.array(sums) / power
+    rho = np.full(len(lags), np.nan)
+    for place, lag in enumerate(lags):
+        if lag < series.size:
+            rho[place] = series[lag:] @ series[: series.size - lag] / power
+    return rho
 
 
 def equal_neighbours(values: npt.ArrayLike) -> float:
