@@ -23,6 +23,8 @@ _HOME = {
     "SimulationError": "onega.core.errors",
     "TraceError": "onega.core.errors",
     "Workload": "onega.core.workload",
+    "read": "onega.traces.reading",
+    "write": "onega.traces.writing",
 }
 """Public name → the module it lives in."""
 

@@ -1,0 +1,46 @@
+"""Gathering what a reader changed or left out, block by block, into one report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from onega.core.report import EXAMPLES, Finding, Report
+
+
+class Notes:
+    """A growing list of remarks, one per rule; turned into a `Report` at the end.
+
+    A sentence may hold ``{first}``, which becomes where the first case was found.
+    """
+
+    def __init__(self) -> None:
+        self._notes: dict[str, tuple[str, str, int, list[dict[str, Any]]]] = {}
+
+    def add(
+        self,
+        rule: str,
+        action: str,
+        why: str,
+        *,
+        count: int,
+        examples: Iterable[dict[str, Any]] = (),
+    ) -> None:
+        """Add ``count`` rows to a rule; the first few examples are kept."""
+        if count <= 0:
+            return
+        action, why, before, kept = self._notes.get(rule, (action, why, 0, []))
+        for example in examples:
+            if len(kept) >= EXAMPLES:
+                break
+            kept.append(example)
+        self._notes[rule] = (action, why, before + count, kept)
+
+    def report(self) -> Report:
+        """Return everything that was noted."""
+        findings = []
+        for rule, (action, why, count, examples) in self._notes.items():
+            if examples and "line" in examples[0]:
+                why = f"{why}; first in line {examples[0]['line']}"
+            findings.append(Finding(rule, action, count, why, tuple(examples)))
+        return Report.of(findings)

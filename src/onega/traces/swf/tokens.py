@@ -1,0 +1,136 @@
+"""Two ways from text to numbers that must agree: plain Python, and the compiled kernel.
+
+Small logs take the plain one, so that nobody waits for a compiler (or for numba's import, half a
+second) to look at a few thousand jobs.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+FIELDS: Final = 18
+
+_PLAIN_BYTES: Final = b"0123456789+-. \t\r\x0b\x0c"
+_NUMBER: Final = re.compile(rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
+_SPELT_OUT: Final = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+
+
+class OddToken(NamedTuple):
+    """A token that only Python can judge."""
+
+    row: int
+    field: int
+    text: bytes
+
+
+class Tokens(NamedTuple):
+    """Rows of numbers: ``values[f, r]`` is field f (from 0) of row r, −1 where it is absent."""
+
+    values: npt.NDArray[np.float64]
+    starts: npt.NDArray[np.int64]
+    fields: npt.NDArray[np.int64]
+    odd: list[OddToken]
+    comments: list[bytes]
+
+
+def tokenize_python(text: bytes) -> Tokens:
+    """Split text into rows of numbers, line by line."""
+    rows: list[list[float]] = []
+    starts: list[int] = []
+    fields: list[int] = []
+    odd: list[OddToken] = []
+    comments: list[bytes] = []
+    place = 0
+    for line in text.split(b"\n"):
+        body, mark, comment = line.partition(b";")
+        tokens = body.split()
+        if tokens:
+            starts.append(place)
+            fields.append(len(tokens))
+            del tokens[FIELDS:]
+            rows.append(_row(tokens, body, len(rows), odd))
+        elif mark:
+            comments.append(comment)
+        place += len(line) + 1
+    values = np.full((FIELDS, len(rows)), -1.0)
+    if rows and min(fields) >= FIELDS:
+        values[:] = np.array(rows).T
+    else:
+        for number, row in enumerate(rows):
+            values[: len(row), number] = row
+    return Tokens(
+        values, np.array(starts, dtype=np.int64), np.array(fields, dtype=np.int64), odd, comments
+    )
+
+
+def _row(tokens: list[bytes], body: bytes, row: int, odd: list[OddToken]) -> list[float]:
+    """Turn one line's tokens into numbers, setting the odd ones aside."""
+    if not body.translate(None, _PLAIN_BYTES) and max(map(len, tokens)) <= 15:
+        try:
+            return [float(token) for token in tokens]
+        except ValueError:
+            pass
+    values = []
+    for field, token in enumerate(tokens):
+        if _NUMBER.fullmatch(token) and len(token) <= 15:
+            values.append(float(token))
+        else:
+            odd.append(OddToken(row, field, token))
+            values.append(0.0)
+    return values
+
+
+def tokenize_compiled(text: bytes) -> Tokens:
+    """Split text into rows of numbers with the compiled kernel."""
+    from onega.kernels import swf_tokens as kernel
+
+    data = np.frombuffer(text, dtype=np.uint8)
+    lines = int(np.count_nonzero(data == 10)) + 1
+    rows = kernel.Rows(
+        np.empty((FIELDS, lines)), np.empty(lines, dtype=np.int64), np.empty(lines, dtype=np.int64)
+    )
+    counts = np.zeros(3, dtype=np.int64)
+    room = [64, 256]
+    while True:
+        asides = kernel.Asides(
+            np.empty((room[0], 4), dtype=np.int64), np.empty((room[1], 2), dtype=np.int64)
+        )
+        code = kernel.tokenize(data, rows, asides, counts)
+        if code == kernel.DONE:
+            break
+        room[code - kernel.TOO_MANY_ODD] *= 16
+    n, n_odd, n_comments = (int(count) for count in counts)
+    odd = [
+        OddToken(int(row), int(field), text[begin:end])
+        for row, field, begin, end in asides.odd[:n_odd]
+    ]
+    comments = [text[begin:end] for begin, end in asides.comments[:n_comments]]
+    return Tokens(rows.values[:, :n], rows.starts[:n], rows.fields[:n], odd, comments)
+
+
+def judge(token: bytes) -> int | float:
+    """Read one odd token: an integer stays exact, anything else is a float.
+
+    Raises
+    ------
+    ValueError
+        If it is not a number, or not a finite one; the message says which.
+    """
+    shown = repr(token[:40].decode("utf-8", "replace")) + ("…" if len(token) > 40 else "")
+    if _SPELT_OUT.fullmatch(token):
+        raise ValueError(f"{shown} is not a finite number")
+    if not _NUMBER.fullmatch(token):
+        raise ValueError(f"{shown} is not a number")
+    value = float(token)
+    if not np.isfinite(value):
+        raise ValueError(f"{shown} is too large for a number")
+    if abs(value) >= 2**53 and len(token) < 40:
+        exact = Decimal(token.decode())
+        if abs(value) < 1e19 and exact == exact.to_integral_value():
+            return int(exact)
+    return value

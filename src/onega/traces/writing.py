@@ -1,0 +1,81 @@
+"""`onega.write`: a workload into a file, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Final
+
+from onega.core.errors import TraceError, suggest
+from onega.core.report import Report
+from onega.core.workload import Workload
+from onega.traces.files import atomic_writer, compression_of_name
+from onega.traces.notes import Notes
+from onega.traces.swf.writer import write_swf
+
+
+def _write_csv(workload: Workload, out: IO[bytes]) -> Report:
+    workload.table.write_csv(out)
+    notes = Notes()
+    meta = workload.meta
+    said = [name for name in ("epoch", "timezone", "procs", "nodes") if getattr(meta, name)]
+    if meta.labels:
+        said.append("labels")
+    if said:
+        why = f"a CSV file holds the jobs only, not the log's {', '.join(said)}"
+        notes.add("meta_left_out", "noted", why, count=1)
+    return notes.report()
+
+
+def _write_parquet(workload: Workload, out: IO[bytes]) -> Report:
+    from onega.traces.parquet import write_parquet
+
+    return write_parquet(workload, out)
+
+
+WRITERS: Final[dict[str, Callable[[Workload, IO[bytes]], Report]]] = {
+    "swf": write_swf,
+    "csv": _write_csv,
+    "parquet": _write_parquet,
+}
+
+_SUFFIXES: Final = {".swf": "swf", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+
+
+def write(workload: Workload, path: str | os.PathLike[str], format: str | None = None) -> Report:
+    """Write a workload; the file appears under its name only when it is complete.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+    path
+        Where to. A name ending in ``.gz``, ``.xz``, ``.bz2`` or ``.zst`` is compressed.
+    format
+        ``"swf"``, ``"csv"`` or ``"parquet"``; by the name's ending if None.
+
+    Returns
+    -------
+    Report
+        What the format couldn't say; empty if reading the file gives the same workload.
+    """
+    chosen = _format_of_name(path) if format is None else format
+    if chosen not in WRITERS:
+        raise TraceError(f"can't write format {chosen!r}; {suggest(chosen, WRITERS)}", path=path)
+    with atomic_writer(path) as out:
+        return WRITERS[chosen](workload, out)
+
+
+def _format_of_name(path: str | os.PathLike[str]) -> str:
+    name = Path(path)
+    if compression_of_name(name) is not None:
+        name = name.with_suffix("")
+    try:
+        return _SUFFIXES[name.suffix.lower()]
+    except KeyError:
+        raise TraceError(
+            f"can't tell the format from the name; end it in {', '.join(_SUFFIXES)} "
+            f"or say which: {', '.join(WRITERS)}",
+            path=path,
+        ) from None
