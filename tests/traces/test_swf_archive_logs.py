@@ -2,7 +2,6 @@
 
 import polars as pl
 import pytest
-from conftest import shared
 
 import onega
 
@@ -17,7 +16,7 @@ LOGS = {
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_facts_and_round_trip(name, tmp_path):
+def test_facts_and_round_trip(name, tmp_path, shared):
     log = onega.read(shared("traces", name))
     jobs, procs, zone, epoch = LOGS[name]
     assert (len(log), log.meta.procs, log.meta.timezone, log.meta.epoch) == (
@@ -33,7 +32,7 @@ def test_facts_and_round_trip(name, tmp_path):
     assert again.meta.labels == log.meta.labels
 
 
-def test_kth_by_hand():
+def test_kth_by_hand(shared):
     log = onega.read(shared("traces", "KTH-SP2-1996-2.1-cln.swf.gz"))
     first = log.table.row(0, named=True)
     assert first["job"] == 15
@@ -43,7 +42,7 @@ def test_kth_by_hand():
     assert log.table["status"].value_counts().sort("count")["count"].to_list() == [7946, 20530]
 
 
-def test_lanl_names_and_bytes():
+def test_lanl_names_and_bytes(shared):
     log = onega.read(shared("traces", "LANL-CM5-1994-4.1-cln.swf.gz"))
     assert log.meta.labels["queue"][4] == "scavenge_benchmark"
     first = log.table.row(0, named=True)
