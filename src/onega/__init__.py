@@ -23,6 +23,7 @@ _HOME = {
     "SimulationError": "onega.core.errors",
     "TraceError": "onega.core.errors",
     "Workload": "onega.core.workload",
+    "clean": "onega.traces.cleaning",
     "read": "onega.traces.reading",
     "write": "onega.traces.writing",
 }

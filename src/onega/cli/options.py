@@ -1,0 +1,70 @@
+"""Options and steps that commands share: reading a log and saying what was done to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onega.cli.console import remark
+
+if TYPE_CHECKING:
+    from onega.core.report import Report
+    from onega.core.workload import Workload
+
+TraceArgument = Annotated[
+    Path, typer.Argument(metavar="TRACE", help="A job log (SWF, sacct, PBS, CSV, Parquet, …).")
+]
+FromOption = Annotated[
+    str | None,
+    typer.Option("--from", metavar="FORMAT", help="The log's format, if not found from content."),
+]
+MapOption = Annotated[
+    Path | None,
+    typer.Option("--map", metavar="TOML", help="Which column is what, for CSV and Parquet."),
+]
+ColumnOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column", metavar="FIELD=NAME", help="A column's name, e.g. submit=submit_time."
+    ),
+]
+TimezoneOption = Annotated[
+    str | None,
+    typer.Option("--timezone", metavar="ZONE", help="Zone of the log's dates: Europe/Paris."),
+]
+ProcsOption = Annotated[
+    int | None, typer.Option("--procs", metavar="N", min=1, help="Processors of the machine.")
+]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of everything random.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def read_trace(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    map_file: str | Path | None = None,
+    columns: list[str] | None = None,
+    timezone: str | None = None,
+    procs: int | None = None,
+) -> Workload:
+    """Read a log; say on stderr what was changed or left out.
+
+    ``procs``, if given, is the machine's size whatever the log says.
+    """
+    from onega.traces.reading import read
+
+    options: dict[str, Any] = {}
+    workload = read(path, format, **options)
+    remark_findings(str(path), workload.meta.report)
+    return workload if procs is None else workload.with_machine(procs, workload.meta.nodes)
+
+
+def remark_findings(path: str, report: Report) -> None:
+    """Say on stderr, a line a rule, what was changed or left out of which file."""
+    for finding in report:
+        remark(f"{path}: {finding}")
