@@ -1,0 +1,5 @@
+"""Everything that seed 002 measures on a log before it models anything."""
+
+from onega.traces.description.description import Description, describe
+
+__all__ = ["Description", "describe"]

@@ -1,0 +1,114 @@
+"""Hours and weekdays, in the machine's own time (seed 002 §7.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.traces.description.load import local_zone
+from onega.traces.description.sections import Floats, Jobs, Lacking, Summary
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+LAST_MOMENT = 6e10
+"""Seconds from 1970 that dates can hold on either side, safely within the years 69 to 3871."""
+
+Ints = npt.NDArray[np.int64]
+
+
+class Slot(NamedTuple):
+    """The jobs submitted in one hour of the day, or on one day of the week."""
+
+    label: str
+    jobs: int
+    mean_runtime: float | None
+    mean_width: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cycles:
+    """The daily and the weekly cycle (Figs 7.1 and 7.2), by time of submission.
+
+    Attributes
+    ----------
+    hours
+        24 slots: jobs, mean run time (s) and mean width (processors) of those whose run time and
+        width are known.
+    weekdays
+        7 slots from Monday.
+    timezone
+        The zone in which hours are counted.
+    timezone_from
+        Where it is known from.
+    """
+
+    hours: tuple[Slot, ...]
+    weekdays: tuple[Slot, ...]
+    timezone: str
+    timezone_from: str
+    missing: dict[str, str]
+
+    def summary(self) -> Summary:
+        """Keys ``jobs_by_hour``, ``runtime_by_hour``, ``procs_by_weekday`` and more."""
+        flat: Summary = {}
+        for name, slots in (("hour", self.hours), ("weekday", self.weekdays)):
+            flat[f"jobs_by_{name}"] = [slot.jobs for slot in slots]
+            flat[f"runtime_by_{name}"] = [slot.mean_runtime for slot in slots]
+            flat[f"procs_by_{name}"] = [slot.mean_width for slot in slots]
+        return flat
+
+
+def cycles(jobs: Jobs) -> Cycles:
+    """Measure the daily and weekly cycle in the log's own time zone."""
+    meta = jobs.workload.meta
+    if meta.epoch is None:
+        raise Lacking("the log doesn't say at what date it begins, so hours can't be told")
+    zone, name, source = local_zone(meta)
+    hour, weekday = local_hours(jobs.submit + meta.epoch, zone)
+    return Cycles(
+        hours=_slots(hour, [f"{h:02d}:00" for h in range(24)], jobs),
+        weekdays=_slots(weekday, list(WEEKDAYS), jobs),
+        timezone=name,
+        timezone_from=source,
+        missing={},
+    )
+
+
+def local_hours(moments: Floats, zone: tzinfo) -> tuple[Ints, Ints]:
+    """Hour (0–23) and weekday (0 = Monday) of Unix times, in the machine's own time.
+
+    A zone's offset only changes at whole quarters of an hour, so it is looked up once per quarter.
+    """
+    if not np.abs(moments).max() < LAST_MOMENT:
+        raise Lacking("the log's dates are outside the calendar")
+    quarters, place = np.unique(np.floor(moments / 900).astype(np.int64), return_inverse=True)
+    offsets = np.array(
+        [_offset(datetime.fromtimestamp(900 * q, tz=zone)) for q in quarters.tolist()]
+    )
+    local = np.floor(moments).astype(np.int64) + offsets[place]
+    # 1 January 1970 was a Thursday.
+    return local // 3600 % 24, (local // 86400 + 3) % 7
+
+
+def _offset(moment: datetime) -> int:
+    offset = moment.utcoffset()
+    return 0 if offset is None else int(offset.total_seconds())
+
+
+def _slots(place: Ints, labels: list[str], jobs: Jobs) -> tuple[Slot, ...]:
+    runtimes = _means(place, jobs.runtime, jobs.runtime >= 0, len(labels))
+    widths = _means(place, jobs.width, jobs.width > 0, len(labels))
+    counts = np.bincount(place, minlength=len(labels)).tolist()
+    return tuple(map(Slot, labels, counts, runtimes, widths))
+
+
+def _means(
+    place: Ints, values: Floats, known: npt.NDArray[np.bool_], slots: int
+) -> list[float | None]:
+    counts = np.bincount(place[known], minlength=slots)
+    sums = np.bincount(place[known], weights=values[known], minlength=slots)
+    return [float(total / n) if n else None for total, n in zip(sums, counts)]

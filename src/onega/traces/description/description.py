@@ -1,0 +1,215 @@
+"""`describe`: a log's measures, section by section."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from onega.core.plotting import Plottable
+from onega.core.workload import Workload
+from onega.traces.description.cycles import Cycles, cycles
+from onega.traces.description.estimates import Estimates, estimates
+from onega.traces.description.load import Load, load
+from onega.traces.description.marginals import Marginal, Tail, hill_tail, marginal
+from onega.traces.description.sections import Floats, Jobs, Lacking, Summary, floats
+from onega.traces.description.shape import Shape, shape
+from onega.traces.description.temporal import Temporal, temporal
+from onega.traces.description.users import Users, users
+
+
+@dataclass(frozen=True, slots=True)
+class Description(Plottable):
+    """What a log says, measured as seed 002 (Song, *Workload Modeling*) measures it.
+
+    Sections that a log can't give are None; `missing` says why.
+
+    Attributes
+    ----------
+    source
+        Where the log comes from.
+    load
+        Counts, period, machine, offered load, utilisation.
+    runtime, width, gap, estimate, area, wait
+        One attribute each: moments, percentiles, mode (§2.3). ``gap`` is the time between
+        neighbouring submissions, ``area`` run time × width.
+    tail
+        Heavy-tail index of the run times.
+    shape
+        Serial and power-of-two widths, correlation of width and run time.
+    temporal
+        Relations between neighbours in the order of submission (ch. 3).
+    estimates
+        Accuracy of estimates, and which ones are given (ch. 4).
+    users
+        Submissions per user (ch. 5).
+    cycles
+        Hours of the day and days of the week (§7.1).
+    missing
+        Section or measure → why it is None.
+    provenance
+        What was done to the log before.
+
+    See Also
+    --------
+    onega.describe : makes one.
+    """
+
+    FIGURES: ClassVar[str] = "describe"
+
+    source: str | None
+    load: Load
+    runtime: Marginal | None
+    width: Marginal | None
+    gap: Marginal | None
+    estimate: Marginal | None
+    area: Marginal | None
+    wait: Marginal | None
+    tail: Tail | None
+    shape: Shape | None
+    temporal: Temporal | None
+    estimates: Estimates | None
+    users: Users | None
+    cycles: Cycles | None
+    missing: Mapping[str, str]
+    provenance: tuple[str, ...]
+
+    def sections(self) -> dict[str, Any]:
+        """Section name → section, those that the log can give."""
+        names = ("load", "runtime", "width", "gap", "estimate", "area", "wait", "tail", "shape",
+                 "temporal", "estimates", "users", "cycles")  # fmt: skip
+        found = {name: getattr(self, name) for name in names}
+        return {name: section for name, section in found.items() if section is not None}
+
+    def summary(self) -> Summary:
+        """Every measure in one flat dictionary; tables are lists of small dictionaries.
+
+        ``missing`` says why a measure isn't there.
+        """
+        flat: Summary = {"source": self.source}
+        for section in self.sections().values():
+            flat.update(section.summary())
+        flat["missing"] = [f"{name}: {why}" for name, why in self.missing.items()]
+        return flat
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per measure: section, measure, value (a number), text (what isn't a number)."""
+        rows = []
+        for name, section in self.sections().items():
+            for measure, value in section.summary().items():
+                if isinstance(value, list):
+                    continue
+                number = float(value) if isinstance(value, bool | int | float) else None
+                rows.append((name, measure, number, value if isinstance(value, str) else None))
+        return pl.DataFrame(
+            rows,
+            schema={
+                "section": pl.String,
+                "measure": pl.String,
+                "value": pl.Float64,
+                "text": pl.String,
+            },
+            orient="row",
+        )
+
+    def table(self, name: str) -> pl.DataFrame:
+        """One of the tables inside: ``"runs"``, ``"hours"``, ``"frequent"``, ``"active"``.
+
+        See the attributes of the sections that are tuples of rows.
+        """
+        tables = {
+            key: getattr(section, key)
+            for section in self.sections().values()
+            if section is not None
+            for key in section.__slots__
+            if _is_table(getattr(section, key))
+        }
+        if name not in tables:
+            raise ValueError(f"no table {name!r}; this description has {', '.join(tables)}")
+        return pl.DataFrame([row._asdict() for row in tables[name]], infer_schema_length=None)
+
+    def __repr__(self) -> str:
+        parts = [f"{self.load.jobs} jobs"]
+        if self.load.offered_load is not None:
+            parts.append(f"offered load {self.load.offered_load:.1%}")
+        if self.source is not None:
+            parts.append(f"of {self.source}")
+        return f"<Description: {', '.join(parts)}>"
+
+
+def describe(workload: Workload) -> Description:
+    """Measure a log: load, distributions, relations in time, estimates, users, cycles.
+
+    Parameters
+    ----------
+    workload
+        Any log, also one without waits, estimates, users or a machine size: what can't be
+        measured is None, and `Description.missing` says why. Rows may stand in any order.
+
+    Raises
+    ------
+    TraceError
+        If the log has no jobs.
+
+    Examples
+    --------
+    >>> import onega
+    >>> log = onega.Workload({"submit": [0, 10, 30], "runtime": [60, 60, 5], "procs": [1, 1, 4]})
+    >>> onega.describe(log).temporal.same_width
+    0.5
+    """
+    jobs = Jobs.of(workload)
+    makers: dict[str, Callable[[], Any]] = {
+        "load": lambda: load(jobs),
+        "runtime": lambda: marginal("runtime", _known(jobs.runtime, jobs.runtime >= 0)),
+        "width": lambda: marginal("width", _known(jobs.width, jobs.width > 0)),
+        "gap": lambda: _gaps(jobs),
+        "estimate": lambda: _column(jobs, "estimate"),
+        "area": lambda: marginal("area", _known(jobs.area, jobs.usable)),
+        "wait": lambda: _column(jobs, "wait"),
+        "tail": lambda: hill_tail(jobs.runtime),
+        "shape": lambda: shape(jobs),
+        "temporal": lambda: temporal(jobs),
+        "estimates": lambda: estimates(jobs),
+        "users": lambda: users(jobs),
+        "cycles": lambda: cycles(jobs),
+    }
+    sections: dict[str, Any] = {}
+    missing: dict[str, str] = {}
+    for name, make in makers.items():
+        try:
+            sections[name] = make()
+        except Lacking as reason:
+            sections[name], missing[name] = None, str(reason)
+        else:
+            missing.update(getattr(sections[name], "missing", {}))
+    return Description(
+        source=workload.meta.source,
+        missing=missing,
+        provenance=workload.meta.provenance,
+        **sections,
+    )
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, tuple) and all(hasattr(row, "_asdict") for row in value)
+
+
+def _known(values: Floats, condition: npt.NDArray[np.bool_]) -> Floats:
+    return np.where(condition, values, np.nan)
+
+
+def _column(jobs: Jobs, name: str) -> Marginal:
+    """Measure an attribute that may not be negative; an estimate of zero is none."""
+    values = floats(jobs.workload, name)
+    return marginal(name, _known(values, values > 0 if name == "estimate" else values >= 0))
+
+
+def _gaps(jobs: Jobs) -> Marginal:
+    if jobs.size < 2:
+        raise Lacking("a single job has no gap to the next")
+    return marginal("gap", np.diff(jobs.submit))

@@ -1,0 +1,190 @@
+"""What the log covers: jobs, period, machine, load."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import numpy as np
+
+from onega.core.meta import Meta
+from onega.traces.description.sections import Jobs, Summary, floats
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Counts, period, machine, offered load and utilisation (the head of seed 002 Table 2.1).
+
+    Attributes
+    ----------
+    jobs
+        Rows of the log.
+    usable
+        Jobs with a positive width and a positive run time: those that make load, and those over
+        which all relations between jobs are measured.
+    without_runtime, zero_runtime, without_width
+        Jobs whose run time is unknown (or negative), zero, whose width is unknown or not positive.
+    start, end
+        First and last submission, in the machine's own time; None without an epoch.
+    span
+        Seconds from the first to the last submission.
+    procs, nodes
+        The machine's size, as the log says.
+    widest
+        The widest job.
+    area
+        Σ run time × width, in processor-seconds.
+    offered_load
+        area / (procs × span): what the users asked for, as a share of what the machine could do
+        while they asked. None without a machine size, or with one instant of submission.
+    utilisation
+        area / (procs × (last completion − first submission)), from the observed waits. Above 1
+        only if the log's own widths or times are wrong.
+    wait_known
+        Share of jobs with a known wait.
+    users, groups, queues
+        Distinct ids, None if the log has none.
+    """
+
+    jobs: int
+    usable: int
+    without_runtime: int
+    zero_runtime: int
+    without_width: int
+    start: datetime | None
+    end: datetime | None
+    span: float
+    procs: int | None
+    nodes: int | None
+    widest: int | None
+    area: float
+    offered_load: float | None
+    utilisation: float | None
+    wait_known: float
+    users: int | None
+    groups: int | None
+    queues: int | None
+    timezone: str
+    timezone_from: str
+    missing: dict[str, str]
+
+    def summary(self) -> Summary:
+        """Keys ``jobs``, ``procs``, ``span``, ``offered_load``, ``utilisation`` and more."""
+        return {
+            "jobs": self.jobs,
+            "usable_jobs": self.usable,
+            "jobs_without_runtime": self.without_runtime,
+            "jobs_with_zero_runtime": self.zero_runtime,
+            "jobs_without_width": self.without_width,
+            "start": None if self.start is None else self.start.isoformat(),
+            "end": None if self.end is None else self.end.isoformat(),
+            "span": self.span,
+            "timezone": self.timezone,
+            "timezone_from": self.timezone_from,
+            "procs": self.procs,
+            "nodes": self.nodes,
+            "widest_job": self.widest,
+            "total_area": self.area,
+            "offered_load": self.offered_load,
+            "utilisation": self.utilisation,
+            "wait_known_share": self.wait_known,
+            "users": self.users,
+            "groups": self.groups,
+            "queues": self.queues,
+        }
+
+
+def load(jobs: Jobs) -> Load:
+    """Measure what the log covers and how much work it holds."""
+    meta = jobs.workload.meta
+    zone, name, source = local_zone(meta)
+    span = float(jobs.submit[-1] - jobs.submit[0])
+    area = float(jobs.area[jobs.usable].sum())
+    missing: dict[str, str] = {}
+    offered, utilisation = _loads(jobs, area, span, missing)
+    start = end = None
+    if meta.epoch is None:
+        missing["start"] = "the log doesn't say at what date it begins"
+    else:
+        start, end = (_moment(meta.epoch + t, zone) for t in (jobs.submit[0], jobs.submit[-1]))
+    known = jobs.width[jobs.width > 0]
+    users, groups, queues = (_distinct(jobs, column) for column in ("user", "group", "queue"))
+    return Load(
+        jobs=jobs.size,
+        usable=int(jobs.usable.sum()),
+        without_runtime=int((~(jobs.runtime >= 0)).sum()),
+        zero_runtime=int((jobs.runtime == 0).sum()),
+        without_width=int((~(jobs.width > 0)).sum()),
+        start=start,
+        end=end,
+        span=span,
+        procs=meta.procs,
+        nodes=meta.nodes,
+        widest=int(known.max()) if known.size else None,
+        area=area,
+        offered_load=offered,
+        utilisation=utilisation,
+        wait_known=float(np.isfinite(floats(jobs.workload, "wait")).mean()),
+        users=users,
+        groups=groups,
+        queues=queues,
+        timezone=name,
+        timezone_from=source,
+        missing=missing,
+    )
+
+
+def _loads(
+    jobs: Jobs, area: float, span: float, missing: dict[str, str]
+) -> tuple[float | None, float | None]:
+    """Offered load and utilisation, or why not."""
+    procs = jobs.workload.meta.procs
+    if procs is None:
+        why = "the log doesn't say how large the machine is (give it with --procs)"
+        missing.update(offered_load=why, utilisation=why)
+        return None, None
+    offered = utilisation = None
+    if span > 0:
+        offered = area / (procs * span)
+    else:
+        missing["offered_load"] = "all jobs were submitted at one instant"
+    finish = jobs.submit + floats(jobs.workload, "wait") + jobs.runtime
+    finish = finish[np.isfinite(finish)]
+    if not finish.size:
+        missing["utilisation"] = "the log has no waiting times"
+    elif (period := float(finish.max() - jobs.submit[0])) > 0:
+        utilisation = area / (procs * period)
+    else:
+        missing["utilisation"] = "no job took any time"
+    return offered, utilisation
+
+
+def local_zone(meta: Meta) -> tuple[tzinfo, str, str]:
+    """Return the machine's own time zone, its name, and where it is known from.
+
+    The zone's name if the log has one, else its offset from Greenwich, else UTC.
+    """
+    if meta.timezone is not None:
+        try:
+            return ZoneInfo(meta.timezone), meta.timezone, "the log's time zone"
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            pass
+    unknown = "" if meta.timezone is None else f" (its zone {meta.timezone!r} is unknown)"
+    if meta.utc_offset is not None and abs(meta.utc_offset) < 86400:
+        zone = timezone(timedelta(seconds=meta.utc_offset))
+        return zone, str(zone), f"the log's offset from UTC{unknown}, without summer time"
+    return UTC, "UTC", f"nothing: the log has no time zone{unknown}"
+
+
+def _moment(seconds: float, zone: tzinfo) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(seconds, tz=zone)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def _distinct(jobs: Jobs, column: str) -> int | None:
+    if not jobs.workload.has(column):
+        return None
+    return jobs.workload.table[column].drop_nulls().n_unique()
