@@ -15,6 +15,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "Description": "onega.traces.description",
     "Meta": "onega.core.meta",
     "ModelError": "onega.core.errors",
     "OnegaError": "onega.core.errors",
@@ -24,6 +25,7 @@ _HOME = {
     "TraceError": "onega.core.errors",
     "Workload": "onega.core.workload",
     "clean": "onega.traces.cleaning",
+    "describe": "onega.traces.description",
     "read": "onega.traces.reading",
     "write": "onega.traces.writing",
 }

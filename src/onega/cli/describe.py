@@ -1,0 +1,60 @@
+"""``onega describe``: what a log says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from onega.cli.console import emit_json, remark
+
+if TYPE_CHECKING:
+    from onega.traces.description import Description
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="describe")(describe)
+
+
+def describe(
+    trace: Annotated[Path, typer.Argument(help="The log.", show_default=False)],
+    json: Annotated[bool, typer.Option("--json", help="Print one flat JSON object.")] = False,  # noqa: FBT002
+    brief: Annotated[bool, typer.Option("--brief", help="Print the first screen only.")] = False,  # noqa: FBT002
+    figures: Annotated[
+        Path | None,
+        typer.Option(
+            "--figures",
+            metavar="DIR",
+            help="Write the figures to DIR/describe.html.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Describe a log: load, job sizes, relations in time, estimates, users, daily cycle."""
+    import onega
+
+    description = onega.describe(onega.read(trace))
+    if json:
+        emit_json(description.summary())
+    else:
+        from onega.cli.describe_screen import print_description
+
+        print_description(description, brief=brief)
+    if figures is not None:
+        _write_figures(description, figures)
+
+
+def _write_figures(description: Description, folder: Path) -> None:
+    from onega.figures.describe import draw_all
+    from onega.figures.export import write_html
+
+    drawn, left_out = draw_all(description)
+    for name, why in left_out.items():
+        remark(f"figure {name} left out: {why}")
+    if not drawn:
+        remark("no figure can be drawn of this log")
+        return
+    path = write_html(drawn, folder / "describe.html", title=description.source or "A log")
+    remark(f"{len(drawn)} figures in {path}")

@@ -1,0 +1,303 @@
+"""A description on the screen: what matters in short sentences, then the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+
+from onega.cli.console import emit_table, out, show
+from onega.core.units import humanise_seconds
+
+if TYPE_CHECKING:
+    from onega.traces.description import Description
+    from onega.traces.description.marginals import Marginal
+
+HOUR = 3600.0
+
+
+def print_description(description: Description, *, brief: bool = False) -> None:
+    """Print the first screen, then (unless ``brief``) the details."""
+    console = out()
+    console.print(f"[bold]{escape(description.source or 'A log')}[/bold]", soft_wrap=True)
+    console.print(_opening(description), soft_wrap=True)
+    console.print()
+    for sentence in _sentences(description):
+        console.print(f"  • {escape(sentence)}", soft_wrap=True)
+    if brief:
+        return
+    console.print()
+    for details in (_distributions, _shape, _temporal, _estimates, _users, _cycles):
+        details(description)
+    if description.missing:
+        console.print("[italic]Not measured[/italic]")
+    for name, why in description.missing.items():
+        console.print(f"  • {escape(name)}: {escape(why)}", soft_wrap=True)
+
+
+def _opening(description: Description) -> str:
+    load = description.load
+    parts = [_count(load.jobs, "job")]
+    if load.users is not None:
+        parts.append(f"by {_count(load.users, 'user')}")
+    if load.procs is not None:
+        parts.append(f"on {_count(load.procs, 'processor')}")
+    text = " ".join(parts)
+    if load.start is not None and load.end is not None:
+        text += f", {_date(load.start)} to {_date(load.end)} ({load.timezone})"
+    elif load.span > 0:
+        text += f", submitted over {humanise_seconds(load.span)}"
+    return escape(text + ".")
+
+
+def _sentences(description: Description) -> Iterator[str]:
+    """Say what a head of operations would ask first."""
+    yield from _about_load(description)
+    runtime, shape = description.runtime, description.shape
+    if description.wait is not None and description.load.jobs > 1:
+        wait = description.wait
+        yield (
+            f"Half of the jobs waited {humanise_seconds(wait.median)} or less; "
+            f"one in twenty waited more than {humanise_seconds(wait.p95)}."
+        )
+    if runtime is not None and runtime.count > 1:
+        yield (
+            f"Half of the jobs ran {humanise_seconds(runtime.median)} or less, the mean is "
+            f"{humanise_seconds(runtime.mean)}, the longest {humanise_seconds(runtime.maximum)}."
+        )
+    if shape is not None:
+        yield (
+            f"{shape.serial:.0%} of the jobs use one processor, {shape.power_of_two:.0%} a power "
+            f"of two; the widest used {show(description.load.widest)}."
+        )
+    yield from _about_people(description)
+    lost = description.load.jobs - description.load.usable
+    if lost:
+        yield (
+            f"{_count(lost, 'job')} without a positive width and run time "
+            f"({_share(lost / description.load.jobs)}) are left out where both are needed."
+        )
+
+
+def _about_load(description: Description) -> Iterator[str]:
+    load = description.load
+    if load.offered_load is None:
+        return
+    text = f"Users asked for {load.offered_load:.0%} of the machine's capacity"
+    if load.utilisation is not None:
+        text += f"; it was busy for {load.utilisation:.0%}"
+    if load.offered_load > 1:
+        text += ". More than it has: either the machine's size is wrong or queues must grow"
+    yield f"{text}."
+
+
+def _about_people(description: Description) -> Iterator[str]:
+    estimates, users, cycles = description.estimates, description.users, description.cycles
+    if estimates is not None and estimates.median_accuracy is not None:
+        yield (
+            f"The median job ran {estimates.median_accuracy:.0%} of the time its user asked for; "
+            f"{estimates.over_jobs:.1%} ran longer than asked for."
+        )
+    if users is not None and users.users > 1:
+        area = users.active_area_share
+        used = "" if area is None else f" and used {area:.0%} of the processor time"
+        yield (
+            f"The {len(users.active)} most active users submitted {users.active_job_share:.0%} "
+            f"of the jobs{used}."
+        )
+    if cycles is not None and cycles.timezone_from.startswith("nothing"):
+        yield "The log names no time zone: hours are UTC."
+    if cycles is not None and description.load.jobs > 1:
+        busy = max(cycles.hours, key=lambda slot: slot.jobs)
+        calm = min(cycles.hours, key=lambda slot: slot.jobs)
+        day = max(cycles.weekdays, key=lambda slot: slot.jobs)
+        yield (
+            f"Most jobs come at {busy.label} ({_count(busy.jobs, 'job')}) and on {day.label}s, "
+            f"fewest at {calm.label} ({calm.jobs:,})."
+        )
+
+
+def _distributions(description: Description) -> None:
+    columns = [one for name in _HEADS if (one := getattr(description, name)) is not None]
+    if not columns:
+        return
+    rows: list[list[str]] = [
+        [label, *(_amount(value(one), one.unit) for one in columns)] for label, value in _LINES
+    ]
+    rows.append(["mode share", *(f"{one.mode_share:.1%}" for one in columns)])
+    rows.append(["CV", *(_number(one.cv) for one in columns)])
+    rows.append(["known for", *(f"{one.count:,}" for one in columns)])
+    emit_table("Distributions", rows, ("", *(_HEADS[one.name] for one in columns)))
+
+
+_HEADS = {
+    "runtime": "run time",
+    "width": "width",
+    "gap": "gap",
+    "estimate": "estimate",
+    "area": "proc·h",
+    "wait": "wait",
+}
+"""Attributes and the heads of their columns."""
+
+
+def _decile(tenths: int) -> tuple[str, Callable[[Marginal], float | None]]:
+    return f"{10 * tenths} %", lambda one: one.deciles[tenths - 1]
+
+
+_LINES: tuple[tuple[str, Callable[[Marginal], float | None]], ...] = (
+    ("mean", lambda one: one.mean),
+    ("std dev", lambda one: one.std),
+    ("smallest", lambda one: one.minimum),
+    _decile(1),
+    _decile(2),
+    ("25 %", lambda one: one.quartiles[0]),
+    _decile(3),
+    _decile(4),
+    ("median", lambda one: one.median),
+    _decile(6),
+    _decile(7),
+    ("75 %", lambda one: one.quartiles[2]),
+    _decile(8),
+    _decile(9),
+    ("95 %", lambda one: one.p95),
+    ("99 %", lambda one: one.p99),
+    ("largest", lambda one: one.maximum),
+    ("SIQR", lambda one: one.siqr),
+    ("mode", lambda one: one.mode),
+)
+"""Rows of the table of distributions."""
+
+
+def _shape(description: Description) -> None:
+    shape, tail = description.shape, description.tail
+    rows: list[tuple[str, str]] = []
+    if shape is not None:
+        rows += [
+            ("serial jobs", _share(shape.serial)),
+            ("widths that are a power of two", _share(shape.power_of_two)),
+            ("correlation of width and run time", _number(shape.corr)),
+            ("the same, distributional", _number(shape.distributional_corr)),
+        ]
+    if tail is not None:
+        fit = "a fair fit" if tail.fits else "a poor fit"
+        rows += [
+            ("tail index of run times (Hill)", f"{tail.alpha:.2f} ± {tail.error:.2f}"),
+            ("  from the longest jobs", f"{tail.k:,} ({humanise_seconds(tail.threshold)} or more)"),
+            ("  distance from a power law", f"{tail.distance:.3f}, {fit}"),
+        ]
+    if rows:
+        emit_table("Shape of the jobs", rows, ("measure", "value"))
+
+
+def _temporal(description: Description) -> None:
+    temporal = description.temporal
+    if temporal is None:
+        return
+    rows = [
+        ("neighbours with the same width", _share(temporal.same_width)),
+        ("autocorrelation ρ₁ of widths", _number(temporal.rho1_width)),
+        ("autocorrelation ρ₁ of run times", _number(temporal.rho1_runtime)),
+        ("states of the width chain", str(temporal.width_states)),
+        ("states of the run-time chain", str(temporal.runtime_states)),
+        ("cor₀ of the chains", _number(temporal.cor0)),
+        ("cor₁ of their changes", _number(temporal.cor1)),
+    ]
+    emit_table("Relations in time", rows, ("measure", "value"))
+    emit_table(
+        "Jobs of one width in a row",
+        [(f"{r.width:,}", r.jobs, _number(r.observed), _number(r.independent))
+         for r in temporal.runs],
+        ("width", "jobs", "mean run", "if independent"),
+    )  # fmt: skip
+
+
+def _estimates(description: Description) -> None:
+    section = description.estimates
+    if section is None:
+        return
+    rows = [
+        ("jobs with an estimate", _share(section.known)),
+        ("largest estimate", f"{section.maximum / HOUR:,.4g} h"),
+        ("mean accuracy (run time / estimate)", _number(section.mean_accuracy)),
+        ("ran longer than estimated: jobs", _share(section.over_jobs)),
+        ("ran longer than estimated: area", _share(section.over_area)),
+        ("more than 10 % longer: jobs", _share(section.far_over_jobs)),
+        ("more than 10 % longer: area", _share(section.far_over_area)),
+        ("different estimates", f"{section.distinct:,}"),
+        (f"the {len(section.frequent)} most frequent together", _share(section.frequent_share)),
+    ]
+    emit_table("Estimates", rows, ("measure", "value"))
+    emit_table(
+        "Most frequent estimates",
+        [(humanise_seconds(one.estimate), one.jobs, _share(one.share)) for one in section.frequent],
+        ("estimate", "jobs", "share"),
+    )
+
+
+def _users(description: Description) -> None:
+    section = description.users
+    if section is None:
+        return
+    emit_table(
+        "Users by number of submissions",
+        [
+            (f"{one.low:,} to {one.high - 1:,}" if one.high else f"{one.low:,} or more",
+             one.users, _share(one.share))
+            for one in section.submissions
+        ],
+        ("submissions", "users", "share"),
+    )  # fmt: skip
+    emit_table(
+        "Most active users",
+        [
+            (f"user {one.user}", one.jobs, _share(one.job_share), _share(one.area_share),
+             _number(one.mean_width), humanise_seconds(one.mean_runtime))
+            for one in section.active
+        ],
+        ("", "jobs", "share", "of area", "mean width", "mean run time"),
+    )  # fmt: skip
+
+
+def _cycles(description: Description) -> None:
+    section = description.cycles
+    if section is None:
+        return
+    for title, slots in (("Hours of the day", section.hours), ("Days", section.weekdays)):
+        emit_table(
+            f"{title}, {section.timezone} time",
+            [(s.label, s.jobs, humanise_seconds(s.mean_runtime), _number(s.mean_width))
+             for s in slots],
+            ("submitted", "jobs", "mean run time", "mean width"),
+        )  # fmt: skip
+
+
+def _date(moment: datetime) -> str:
+    return f"{moment.day} {moment:%B %Y}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _share(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "< 0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.2f}"
+
+
+def _amount(value: float | None, unit: str) -> str:
+    """Write a value: times for people, areas in processor-hours, counts plain."""
+    if value is None:
+        return "–"
+    if unit == "s":
+        return humanise_seconds(value)
+    if unit == "processor-s":
+        value /= HOUR
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
