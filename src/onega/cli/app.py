@@ -11,7 +11,6 @@ import sys
 from importlib import import_module
 from typing import Annotated, NoReturn
 
-import click
 import typer
 
 from onega import __version__
@@ -24,6 +23,12 @@ COMMANDS: tuple[str, ...] = ("describe",)
 Each has a function ``register(app)``. They import what computes inside their functions, so that
 ``onega --help`` doesn't wait for a compiler.
 """
+
+
+# Typer carries its own copy of click from 0.26 on: the class must come from the copy in use.
+_Misuse: type[Exception] = next(
+    base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
+)
 
 
 def make_app() -> typer.Typer:
@@ -58,13 +63,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     try:
         command = typer.main.get_command(make_app())
         code = command.main(args=arguments, prog_name="onega", standalone_mode=False)
-    except click.exceptions.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         fail("stopped", code=130)
-    except KeyboardInterrupt:
-        fail("stopped", code=130)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
+    except _Misuse as error:
+        fail(f"{error.format_message()}{_hint(error)}")  # type: ignore[attr-defined]
     except OnegaError as error:
         fail(str(error))
     except BrokenPipeError:
@@ -76,6 +78,12 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except MemoryError:
         fail("not enough memory for this input")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _hint(error: Exception) -> str:
+    """Say where the accepted options are listed, for a mistake in the arguments."""
+    context = getattr(error, "ctx", None)
+    return "" if context is None else f" (see {context.command_path} --help)"
 
 
 def _version(value: bool) -> None:  # noqa: FBT001

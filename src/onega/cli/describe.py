@@ -8,6 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onega.cli.console import emit_json, remark
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    ProcsOption,
+    TimezoneOption,
+    TraceArgument,
+    read_trace,
+)
 
 if TYPE_CHECKING:
     from onega.traces.description import Description
@@ -19,23 +29,26 @@ def register(app: typer.Typer) -> None:
 
 
 def describe(
-    trace: Annotated[Path, typer.Argument(help="The log.", show_default=False)],
-    json: Annotated[bool, typer.Option("--json", help="Print one flat JSON object.")] = False,  # noqa: FBT002
+    trace: TraceArgument,
+    json: JsonOption = False,  # noqa: FBT002
     brief: Annotated[bool, typer.Option("--brief", help="Print the first screen only.")] = False,  # noqa: FBT002
     figures: Annotated[
         Path | None,
-        typer.Option(
-            "--figures",
-            metavar="DIR",
-            help="Write the figures to DIR/describe.html.",
-            show_default=False,
-        ),
+        typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/describe.html."),
     ] = None,
+    procs: ProcsOption = None,
+    format: FromOption = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
+    timezone: TimezoneOption = None,
 ) -> None:
     """Describe a log: load, job sizes, relations in time, estimates, users, daily cycle."""
     import onega
 
-    description = onega.describe(onega.read(trace))
+    log = read_trace(
+        trace, format=format, map_file=map_file, columns=column, timezone=timezone, procs=procs
+    )
+    description = onega.describe(log)
     if json:
         emit_json(description.summary())
     else:
