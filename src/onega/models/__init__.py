@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _FAMILIES = {
     "independent": "onega.models.independent:Independent",
     "markov": "onega.models.markov:Markov",
-    "markov-joint": "onega.models.markov:JointMarkov",
+    "markov-pair": "onega.models.markov:PairMarkov",
 }
 
 _NAMES = {

@@ -139,10 +139,10 @@ class Markov(WorkloadModel):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class JointMarkov(Markov):
+class PairMarkov(Markov):
     """The chains with joint transitions, observed values within states and exact repeats."""
 
-    KIND: ClassVar[str] = "markov-joint"
+    KIND: ClassVar[str] = "markov-pair"
     TITLE: ClassVar[str] = "joint Markov chain, observed values"
 
     @classmethod
