@@ -15,7 +15,6 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "Comparison": "onega.adequacy.compare",
     "Description": "onega.traces.description",
     "Meta": "onega.core.meta",
     "ModelError": "onega.core.errors",
@@ -26,15 +25,16 @@ _HOME = {
     "TraceError": "onega.core.errors",
     "Workload": "onega.core.workload",
     "clean": "onega.traces.cleaning",
-    "compare": "onega.adequacy.compare",
-    "compare_models": "onega.adequacy.compare_models",
     "describe": "onega.traces.description",
+    "limits": "onega.queueing.limits",
+    "loss": "onega.queueing.loss",
     "read": "onega.traces.reading",
+    "stability": "onega.queueing.stability",
     "write": "onega.traces.writing",
 }
 """Public name → the module it lives in."""
 
-_MODULES: tuple[str, ...] = ("models",)
+_MODULES: tuple[str, ...] = ()
 """Public modules, reached as attributes."""
 
 __all__ = sorted([*_HOME, *_MODULES])

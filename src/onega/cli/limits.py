@@ -1,0 +1,216 @@
+"""``onega limits``: busy servers, and requests lost because the dispatcher cuts tasks off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onega.cli.console import emit_json, emit_table, out, remark, remark_report
+from onega.cli.options import FromOption, JsonOption, SeedOption, read_trace
+from onega.core.units import humanise_seconds
+
+if TYPE_CHECKING:
+    from onega.queueing.limits import Limits
+    from onega.queueing.loss import Loss
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("limits")(limits)
+
+
+def limits(
+    trace: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[TRACE]", help="A log to take from what isn't given.", show_default=False
+        ),
+    ] = None,
+    arrival_rate: Annotated[
+        float | None, typer.Option(metavar="L", help="Requests per second, λ.")
+    ] = None,
+    service_rate: Annotated[
+        float | None, typer.Option(metavar="M", help="Tasks that a server ends per second, μ.")
+    ] = None,
+    limit_rate: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Cut-offs per second and task, ν; 0 for no limit."),
+    ] = None,
+    widths: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="Tasks of a request: fixed:4, geometric:0.3, poisson:2.5, uniform:16, "
+            "list:1:0.5,2:0.5, or a log's file name.",
+        ),
+    ] = None,
+    limit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LAW",
+            help="Another law of limits: deterministic:1h, gamma:2:1h, weibull:1.5:1h.",
+        ),
+    ] = None,
+    shared: Annotated[  # noqa: FBT002
+        bool, typer.Option("--shared", help="One limit for all tasks of a request.")
+    ] = False,
+    target: Annotated[
+        float, typer.Option(metavar="P", help="Share to be served, for the critical limit.")
+    ] = 0.95,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(metavar="E", help="Also: the fewest servers so that P(all busy) ≤ E."),
+    ] = None,
+    procs: Annotated[
+        int | None,
+        typer.Option(metavar="C", help="Also: losses on a machine of C servers without a queue."),
+    ] = None,
+    check: Annotated[  # noqa: FBT002
+        bool, typer.Option("--check", help="Also simulate the system, beside the formulas.")
+    ] = False,
+    seed: SeedOption = None,
+    format: FromOption = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/limits.html."),
+    ] = None,
+    json: JsonOption = False,  # noqa: FBT002
+) -> None:
+    """Tell how many servers are busy and how many requests are lost to the dispatcher's limit.
+
+    Requests arrive at rate λ and split into tasks, one server each; a task ends at rate μ and is
+    cut off at rate ν. A request is lost if one of its tasks is cut off.
+    """
+    from onega.queueing.limits import limits as solve
+
+    log = None if trace is None else read_trace(trace, format=format)
+    result = solve(
+        log,
+        arrival_rate=arrival_rate,
+        service_rate=service_rate,
+        limit_rate=limit_rate,
+        widths=_widths(widths, format),
+        limit=limit,
+        shared=shared,
+        target=target,
+    )
+    if result.estimates is not None:
+        remark_report(result.estimates.report)
+    extra: dict[str, Any] = {}
+    finite = None
+    if epsilon is not None:
+        extra |= _sizing(result, epsilon)
+    if procs is not None:
+        finite = _finite(result, procs)
+        extra |= {f"finite_{key}": value for key, value in finite.summary().items()}
+    if check:
+        extra |= _simulated(result, seed)
+    if json:
+        emit_json(result.summary() | extra)
+    else:
+        _speak(result, extra, finite)
+    if figures is not None:
+        _draw(result, finite, figures)
+
+
+def _widths(text: str | None, format: str | None) -> Any:  # noqa: ANN401
+    """Take a spec, or the widths of a log if it names a file."""
+    if text is None:
+        return None
+    if Path(text).is_file():
+        return read_trace(text, format=format)
+    return text
+
+
+def _mean_service(result: Limits) -> float:
+    return result.mean_busy / (result.arrival_rate * result.widths.mean)
+
+
+def _sizing(result: Limits, epsilon: float) -> dict[str, Any]:
+    from onega.queueing.loss import fewest_servers_for_loss
+
+    return {
+        "epsilon": epsilon,
+        "fewest_servers": result.fewest_servers(epsilon),
+        "fewest_servers_loss": fewest_servers_for_loss(
+            result.widths,
+            epsilon,
+            arrival_rate=result.arrival_rate,
+            mean_runtime=_mean_service(result),
+        ),
+    }
+
+
+def _finite(result: Limits, procs: int) -> Loss:
+    from onega.queueing.loss import loss
+
+    return loss(
+        result.widths,
+        procs=procs,
+        arrival_rate=result.arrival_rate,
+        mean_runtime=_mean_service(result),
+    )
+
+
+def _simulated(result: Limits, seed: int | None) -> dict[str, Any]:
+    from onega.queueing.limits_simulation import simulate_limits
+
+    measured = simulate_limits(result, rng=seed)
+    answer: dict[str, Any] = {}
+    for name in ("mean_busy", "var_busy", "p_serv"):
+        low, high = measured[name].interval()
+        answer |= {
+            f"simulated_{name}": measured[name].value,
+            f"simulated_{name}_low": low,
+            f"simulated_{name}_high": high,
+        }
+    return answer
+
+
+def _speak(result: Limits, extra: dict[str, Any], finite: Loss | None) -> None:
+    def beside(name: str) -> str:
+        if f"simulated_{name}" not in extra:
+            return ""
+        low, high = extra[f"simulated_{name}_low"], extra[f"simulated_{name}_high"]
+        return f"  (simulated {low:.6g} to {high:.6g})"
+
+    rows: list[tuple[str, object]] = [
+        ("arrival rate, per second", result.arrival_rate),
+        ("mean service time", humanise_seconds(1 / result.service_rate)),
+        ("mean limit", humanise_seconds(result.limit.mean)),
+        ("widths", f"{result.widths.name}, mean {result.widths.mean:.4g}"),
+        ("mean busy servers", f"{result.mean_busy:.6g}{beside('mean_busy')}"),
+        ("variance of busy servers", f"{result.var_busy:.6g}{beside('var_busy')}"),
+        ("a task is served", result.p_task),
+        ("a request is served", f"{result.p_serv:.6g}{beside('p_serv')}"),
+        ("a request is lost", result.p_loss),
+        (f"critical mean limit for {result.target:g}", humanise_seconds(result.critical_limit)),
+    ]
+    if "epsilon" in extra:
+        rows.append(
+            (f"fewest servers, P(all busy) ≤ {extra['epsilon']:g}", extra["fewest_servers"])
+        )
+        rows.append(
+            (f"fewest servers, no queue, loss ≤ {extra['epsilon']:g}", extra["fewest_servers_loss"])
+        )
+    emit_table("Limits", rows, ("", ""))
+    for sentence in result.sentences():
+        out().print(sentence, markup=False)
+    if finite is not None:
+        out().print(
+            f"On {finite.procs:,} servers without a queue {100 * finite.p_loss:.3g} % of the jobs "
+            f"would be lost, {100 * finite.blocking[-1]:.3g} % of the widest.",
+            markup=False,
+        )
+
+
+def _draw(result: Limits, finite: Loss | None, folder: Path) -> None:
+    from onega.figures.export import write_html
+
+    drawn = {kind: result.plot(kind) for kind in result.figure_kinds()}
+    if finite is not None:
+        drawn |= {kind: finite.plot(kind) for kind in finite.figure_kinds()}
+    path = write_html(drawn, folder / "limits.html", title="Limits and losses")
+    remark(f"{len(drawn)} figures in {path}")

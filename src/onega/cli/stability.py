@@ -1,0 +1,134 @@
+"""``onega stability``: does the machine keep up with its jobs, and how large must it be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from onega.cli.console import emit_json, emit_table, out, remark, remark_report
+from onega.cli.options import FromOption, JsonOption, SeedOption, read_trace
+from onega.core.errors import QueueingError
+from onega.core.units import duration, humanise_seconds
+
+if TYPE_CHECKING:
+    from onega.queueing.stability import Stability
+    from onega.queueing.widths import WidthsLike
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("stability")(stability)
+
+
+def stability(
+    trace: Annotated[Path | None, typer.Argument(help="A log of jobs.", show_default=False)] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            help='Widths instead of a log: "0.5,0.3,0.2" (p_1, p_2, p_3), "1:0.5,4:0.5", '
+            '"geometric:0.3", "uniform:16".'
+        ),
+    ] = None,
+    procs: Annotated[
+        int | None, typer.Option(help="Servers; the log's machine by default.")
+    ] = None,
+    arrival_rate: Annotated[
+        float | None, typer.Option(help="Jobs per second; from the log by default.")
+    ] = None,
+    mean_runtime: Annotated[
+        str | None, typer.Option(help="Mean run time: 90, 15m, 1h; from the log by default.")
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="exact, partitions, enumeration or montecarlo.")
+    ] = "exact",
+    draws: Annotated[int, typer.Option(help="For montecarlo: sample size.")] = 200_000,
+    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    seed: SeedOption = None,
+    format: FromOption = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/stability.html."),
+    ] = None,
+    json: JsonOption = False,  # noqa: FBT002
+) -> None:
+    """Tell whether the machine keeps up with its jobs, and how large it must be.
+
+    FCFS keeps processors idle while the first waiting job doesn't fit; this says how many, and
+    whether what is left suffices: ρ = λ·C·E[S] < 1.
+    """
+    from onega.queueing.stability import stability as solve
+
+    result = solve(
+        _source(trace, classes, format),
+        procs=procs,
+        arrival_rate=arrival_rate,
+        mean_runtime=_runtime(mean_runtime),
+        method=method,
+        draws=draws,
+        confidence=confidence,
+        rng=seed,
+    )
+    if result.estimates is not None:
+        remark_report(result.estimates.report)
+    if json:
+        emit_json(result.summary())
+    else:
+        _speak(result)
+    if figures is not None:
+        _draw(result, figures)
+
+
+def _source(trace: Path | None, classes: str | None, format: str | None) -> WidthsLike:
+    if (trace is None) == (classes is None):
+        raise QueueingError('give a log or --classes "p1,p2,…", one of the two')
+    if classes is not None:
+        return classes
+    assert trace is not None
+    return read_trace(trace, format=format)
+
+
+def _runtime(text: str | None) -> float | None:
+    try:
+        return None if text is None else duration(text)
+    except ValueError as error:
+        raise QueueingError(f"--mean-runtime: {error}") from None
+
+
+def _speak(result: Stability) -> None:
+    constant = result.constant
+    interval = ""
+    if constant.low < constant.high:
+        interval = f" ({constant.low:.6g} to {constant.high:.6g})"
+    rows: list[tuple[str, object]] = [
+        ("servers", result.procs),
+        ("mean width, processors", result.widths.mean),
+        ("widest job, processors", result.widths.widest),
+        ("C", f"{constant.value:.10g}{interval}"),
+        ("method", constant.method),
+        ("policy", result.policy),
+    ]
+    if result.mean_runtime is not None:
+        rows.append(("mean run time", humanise_seconds(result.mean_runtime)))
+    if result.arrival_rate is not None:
+        rows.append(("arrival rate, jobs per hour", 3600 * result.arrival_rate))
+    if result.max_arrival_rate is not None:
+        rows.append(("largest stable arrival rate, jobs per hour", 3600 * result.max_arrival_rate))
+    if result.rho is not None:
+        rows += [("ρ", result.rho), ("stable", result.stable)]
+    if result.min_procs is not None:
+        rows.append(("fewest stable servers", result.min_procs))
+    rows.append(("utilisation at the limit", result.utilisation_at_limit))
+    emit_table("Stability", rows, ("", ""))
+    for sentence in result.sentences():
+        out().print(sentence, markup=False)
+
+
+def _draw(result: Stability, folder: Path) -> None:
+    from onega.figures.export import write_html
+
+    kinds = [kind for kind in result.figure_kinds() if kind != "rho" or result.rho is not None]
+    drawn = {kind: result.plot(kind) for kind in kinds}
+    path = write_html(drawn, folder / "stability.html", title="Stability")
+    remark(f"{len(drawn)} figures in {path}")

@@ -1,0 +1,102 @@
+"""The harmonic renewal sequence, which gives the stability constant at every machine size."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.kernels.jit import kernel
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@kernel
+def harmonic_renewal(widths: Ints, probs: Floats, servers: int) -> Floats:
+    """ℓ_n = Σ_j P(N₁+…+N_j = n)/j for n = 0…servers, by n·ℓ_n = n·p_n + Σ_k p_k (n−k) ℓ_{n−k}.
+
+    The recursion is x·d/dx of L(x) = −log(1 − P(x)). All its terms are positive, so nothing
+    cancels. ``widths`` ascend, from 1. O(servers × number of widths).
+    """
+    weighted = np.zeros(servers + 1)  # n·ℓ_n
+    for c in range(widths.size):
+        if widths[c] <= servers:
+            weighted[widths[c]] = widths[c] * probs[c]
+    for n in range(1, servers + 1):
+        total = weighted[n]
+        for c in range(widths.size):
+            k = widths[c]
+            if k >= n:
+                break
+            total += probs[c] * weighted[n - k]
+        weighted[n] = total
+    for n in range(1, servers + 1):
+        weighted[n] /= n
+    return weighted
+
+
+@kernel
+def constant_curve(tails: Floats, harmonic: Floats) -> Floats:
+    """C(s) = Σ_n P(N>n)·ℓ_{s−n} for every s; ``tails[n]`` = P(N>n) for n below the widest job."""
+    servers = harmonic.size - 1
+    curve = np.zeros(servers + 1)
+    for s in range(1, servers + 1):
+        total = 0.0
+        for n in range(min(s, tails.size)):
+            total += tails[n] * harmonic[s - n]
+        curve[s] = total
+    return curve
+
+
+@kernel
+def vector_constant(needs: Ints, probs: Floats, capacity: Ints) -> float:
+    """C for jobs that need several resources at once; the same recursion on a grid.
+
+    With |n| = Σ n_r: |n|·ℓ_n = |n|·p_n + Σ_k p_k |n−k| ℓ_{n−k}, and
+    C = Σ_{n ≤ capacity} P(N ≰ n)·ℓ_{capacity−n}, where ≤ holds in every resource.
+    ``needs`` has a row per class and a column per resource. O(Π(capacity+1) × classes).
+    """
+    resources = capacity.size
+    strides = np.ones(resources, np.int64)
+    for r in range(resources - 2, -1, -1):
+        strides[r] = strides[r + 1] * (capacity[r + 1] + 1)
+    cells = strides[0] * (capacity[0] + 1)
+    weighted = np.zeros(cells)  # |n|·ℓ_n
+    fits = np.zeros(cells)  # P(N ≤ n)
+    offsets = np.zeros(probs.size, np.int64)
+    for c in range(probs.size):
+        for r in range(resources):
+            offsets[c] += needs[c, r] * strides[r]
+    here = np.zeros(resources, np.int64)
+    constant = 0.0
+    for cell in range(cells):
+        rest = cell
+        size = 0
+        for r in range(resources):
+            here[r] = rest // strides[r]
+            rest -= here[r] * strides[r]
+            size += here[r]
+        total = 0.0
+        for c in range(probs.size):
+            inside = True
+            for r in range(resources):
+                if needs[c, r] > here[r]:
+                    inside = False
+                    break
+            if inside:
+                fits[cell] += probs[c]
+                if offsets[c] == cell:
+                    total += probs[c] * size
+                else:
+                    total += probs[c] * weighted[cell - offsets[c]]
+        weighted[cell] = total
+    last = cells - 1
+    for cell in range(1, cells):
+        rest = cell
+        size = 0
+        for r in range(resources):
+            part = rest // strides[r]
+            rest -= part * strides[r]
+            size += part
+        constant += (1.0 - fits[last - cell]) * weighted[cell] / size
+    return constant

@@ -1,0 +1,53 @@
+"""Confidence intervals: normal quantiles, and batch means for data that depend on each other."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.core.errors import QueueingError
+
+Floats = npt.NDArray[np.float64]
+
+BATCHES: Final = 40
+"""Batches of consecutive values; each is long enough to be nearly independent of the next."""
+
+
+def check_confidence(confidence: float) -> float:
+    """Refuse a level outside (0, 1)."""
+    if not 0 < confidence < 1:
+        raise QueueingError(
+            f"the confidence level must lie between 0 and 1, 0.95 say; got {confidence}"
+        )
+    return float(confidence)
+
+
+def normal_quantile(confidence: float) -> float:
+    """Half-width, in standard errors, of a two-sided normal interval."""
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(0.5 + check_confidence(confidence) / 2)
+
+
+def student_quantile(confidence: float, degrees: int) -> float:
+    """Half-width, in standard errors, of a two-sided Student interval."""
+    from scipy.stats import t
+
+    return float(t.ppf(0.5 + check_confidence(confidence) / 2, degrees))
+
+
+def batch_half_width(influence: Floats, confidence: float, batches: int = BATCHES) -> float:
+    """Half-width of the interval of a mean, by means of consecutive batches (Student).
+
+    Values that follow each other may depend on each other (users submit alike jobs in a row);
+    batches of them depend far less. NaN for fewer than four values.
+    """
+    number = min(batches, influence.size // 2)
+    if number < 2:
+        return math.nan
+    means = np.array([part.mean() for part in np.array_split(influence, number)])
+    error = float(means.std(ddof=1)) / math.sqrt(number)
+    return student_quantile(confidence, number - 1) * error

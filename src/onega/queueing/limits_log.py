@@ -1,0 +1,148 @@
+"""Seed 003's parameters from a log: λ, μ and ν from run times, limits and final states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.core.errors import QueueingError
+from onega.core.report import Report
+from onega.core.workload import Workload
+from onega.queueing.estimates import Check, exponential_check, usable_jobs
+from onega.queueing.intervals import batch_half_width
+
+CUT_STATES = ("timeout", "cancelled")
+"""Final states that mean: removed before its end. All others mean that the job ended itself."""
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class LimitEstimates:
+    """λ, μ and ν with confidence intervals, and how far the log is from the model.
+
+    Attributes
+    ----------
+    jobs, cut_off
+        Jobs used, and how many of them were cut off.
+    arrival_rate, service_rate, limit_rate
+        λ, μ and ν, per second.
+    arrival_rate_ci, service_rate_ci, limit_rate_ci
+        95 % intervals, batch means over consecutive jobs.
+    rule
+        How a cut-off was recognised.
+    checks
+        The assumptions and how far the log is from them.
+    """
+
+    jobs: int
+    cut_off: int
+    arrival_rate: float
+    service_rate: float
+    limit_rate: float
+    arrival_rate_ci: Interval
+    service_rate_ci: Interval
+    limit_rate_ci: Interval
+    rule: str
+    checks: tuple[Check, ...]
+    report: Report = field(default_factory=Report)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the estimates as a flat dictionary."""
+        result: dict[str, Any] = {
+            "jobs": self.jobs,
+            "jobs_cut_off": self.cut_off,
+            "jobs_left_out": self.report.dropped,
+            "cut_off_rule": self.rule,
+            "limit_rate": self.limit_rate,
+        }
+        for name in ("arrival_rate", "service_rate", "limit_rate"):
+            low, high = getattr(self, f"{name}_ci")
+            result |= {f"{name}_ci_low": low, f"{name}_ci_high": high}
+        for check in self.checks:
+            result[f"{check.assumption}_holds"] = check.holds
+        return result
+
+
+def limit_parameters(workload: Workload) -> LimitEstimates:
+    """Estimate λ, μ and ν from a log.
+
+    A running job ends itself at rate μ and is cut off at rate ν, whichever comes first; the
+    likelihood is largest at μ = (jobs that ended themselves)/(all run time) and
+    ν = (jobs cut off)/(all run time). A job was cut off if its final state says so (time-out or
+    cancelled), or if it ran for its whole estimate.
+    """
+    jobs = usable_jobs(workload)
+    ordered = workload.sorted()
+    procs, runtime = ordered.column("procs"), ordered.column("runtime")
+    keep = (procs > 0) & (runtime > 0)
+    cut, rule = _cut_off(workload.sorted(), keep)
+    if jobs.gaps.size < 1 or jobs.gaps.sum() <= 0:
+        raise QueueingError("the log's usable jobs were all submitted at one instant")
+    if not cut.any() or cut.all():
+        which = "no job was" if not cut.any() else "every job was"
+        raise QueueingError(
+            f"by {rule}, {which} cut off, so μ and ν can't both be estimated; "
+            "give service_rate and limit_rate"
+        )
+    total = float(jobs.runtimes.mean())
+    gap = float(jobs.gaps.mean())
+    mu, nu = float(np.mean(~cut)) / total, float(np.mean(cut)) / total
+
+    def around(value: float, influence: npt.NDArray[np.float64]) -> Interval:
+        reach = float(np.exp(batch_half_width(influence, 0.95)))
+        return value / reach, value * reach
+
+    relative = jobs.runtimes / total
+    return LimitEstimates(
+        jobs=cut.size,
+        cut_off=int(cut.sum()),
+        arrival_rate=1 / gap,
+        service_rate=mu,
+        limit_rate=nu,
+        arrival_rate_ci=around(1 / gap, 1 - jobs.gaps / gap),
+        service_rate_ci=around(mu, ~cut / np.mean(~cut) - relative),
+        limit_rate_ci=around(nu, cut / np.mean(cut) - relative),
+        rule=rule,
+        checks=(
+            exponential_check("poisson_arrivals", "gaps between submissions", jobs.gaps),
+            exponential_check("exponential_runtimes", "times in service", jobs.runtimes),
+            _whole_jobs(jobs.procs, cut, mu / (mu + nu)),
+        ),
+        report=jobs.report,
+    )
+
+
+def _cut_off(workload: Workload, keep: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], str]:
+    cut = np.zeros(int(keep.sum()), np.bool_)
+    rules = []
+    if workload.has("status"):
+        status = workload.table["status"].cast(str).fill_null("").to_numpy()[keep]
+        cut |= np.isin(status, CUT_STATES)
+        rules.append("final state")
+    if workload.has("estimate"):
+        cut |= workload.column("runtime")[keep] >= workload.column("estimate")[keep]
+        rules.append("run time reaching the estimate")
+    if not rules:
+        raise QueueingError(
+            "the log has neither final states nor estimates, so it doesn't say which jobs were "
+            "cut off; give service_rate and limit_rate"
+        )
+    return cut, " or ".join(rules)
+
+
+def _whole_jobs(procs: npt.NDArray[np.int64], cut: npt.NDArray[np.bool_], p_task: float) -> Check:
+    """Compare the share of jobs that weren't cut off with Q(p), which takes tasks one by one."""
+    seen = float(np.mean(~cut))
+    per_task = float(np.mean(np.power(p_task, procs.astype(np.float64))))
+    holds = abs(seen - per_task) < 0.05
+    words = (
+        f"{seen:.0%} of the jobs weren't cut off; if every processor of a job had a limit of its "
+        f"own it would be {per_task:.0%}"
+    )
+    if not holds:
+        words += "; a job's processors end together: think of one task per job (widths fixed:1)"
+    return Check("tasks_apart", holds, {"served": seen, "served_if_apart": per_task}, words)

@@ -1,0 +1,125 @@
+"""The systems of `onega.queueing.limits` and `loss`, simulated: a witness for the formulas."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.core.errors import QueueingError
+from onega.core.rng import Rng, child, generator, seed_sequence
+from onega.queueing.intervals import student_quantile
+from onega.queueing.limits import Limits
+from onega.queueing.loss import Loss
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A simulated value: mean over replicates, its standard error, their number."""
+
+    value: float
+    error: float
+    replicates: int
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Student's interval."""
+        half = student_quantile(confidence, self.replicates - 1) * self.error
+        return self.value - half, self.value + half
+
+    def distance(self, expected: float) -> float:
+        """Return how many standard errors lie between the simulated value and a formula's."""
+        if self.error == 0:
+            return 0.0 if self.value == expected else math.inf
+        return (self.value - expected) / self.error
+
+
+def simulate_limits(
+    model: Limits, *, requests: int = 20_000, replicates: int = 20, rng: Rng = None
+) -> dict[str, Measured]:
+    """Simulate requests, tasks and limits one by one.
+
+    Returns ``mean_busy``, ``var_busy``, ``p_serv`` and ``p_0``, ``p_1``, … (for each listed state
+    with a probability above 1 %). Each replicate starts empty and drops a warm-up of ten mean
+    service times.
+    """
+    if requests < 100 or replicates < 2:
+        raise QueueingError("a simulation needs at least 100 requests and 2 replicates")
+    states = np.flatnonzero(model.probabilities > 0.01)
+    seed = seed_sequence(rng)
+    rows = [_one_run(model, requests, states, generator(child(seed, k))) for k in range(replicates)]
+    names = ["mean_busy", "var_busy", "p_serv", *(f"p_{n}" for n in states)]
+    return _measured(names, np.array(rows))
+
+
+def _one_run(
+    model: Limits, requests: int, states: npt.NDArray[np.int64], rng: np.random.Generator
+) -> list[float]:
+    arrival = np.cumsum(rng.exponential(1 / model.arrival_rate, requests))
+    width = rng.choice(model.widths.values, requests, p=model.widths.probs)
+    begin = np.repeat(arrival, width)
+    first = np.concatenate([[0], np.cumsum(width)[:-1]])
+    own = rng.exponential(1 / model.service_rate, begin.size)
+    if model.shared:
+        cut = np.repeat(model.limit.draw(requests, rng), width)
+    else:
+        cut = model.limit.draw(begin.size, rng)
+    served = np.logical_and.reduceat(own < cut, first)
+    end = begin + np.minimum(own, cut)
+    warm = min(10 / model.service_rate, 0.5 * float(arrival[-1]))
+    times = np.concatenate([begin, end])
+    step = np.concatenate([np.ones(begin.size), -np.ones(end.size)])
+    order = np.argsort(times, kind="stable")
+    times, busy = times[order], np.cumsum(step[order])
+    inside = (times >= warm) & (times < arrival[-1])
+    spent = np.diff(times, append=times[-1])[inside]
+    busy = busy[inside]
+    total = float(spent.sum())
+    mean = float(np.dot(busy, spent)) / total
+    # The known mean, not the run's own, keeps the variance unbiased.
+    variance = float(np.dot((busy - model.mean_busy) ** 2, spent)) / total
+    at = [float(spent[busy == n].sum()) / total for n in states]
+    return [mean, variance, float(served.mean()), *at]
+
+
+def simulate_loss(
+    model: Loss, *, jobs: int = 50_000, replicates: int = 20, rng: Rng = None
+) -> dict[str, Measured]:
+    """Simulate a machine without a queue job by job, with exponential run times.
+
+    Returns ``p_loss``, ``mean_busy``, ``all_busy`` and ``blocking_k`` for each width k.
+    """
+    from onega.kernels.limits_loss import run_loss
+
+    rate = float(model.offered.sum())  # arrivals per mean run time if all run times had mean 1
+    values = model.widths.values
+    mean = model.offered / (rate * model.widths.probs)
+    seed = seed_sequence(rng)
+    rows = []
+    for k in range(replicates):
+        draw = generator(child(seed, k))
+        arrival = np.cumsum(draw.exponential(1 / rate, jobs))
+        kind = draw.choice(values.size, jobs, p=model.widths.probs)
+        length = draw.exponential(1.0, jobs) * mean[kind]
+        warm = float(arrival[jobs // 5])
+        accepted, spent = run_loss(arrival, values[kind], length, model.procs, warm)
+        late = arrival > warm
+        lost, kind = ~accepted[late], kind[late]
+        share = spent / spent.sum()
+        blocked = [float(lost[kind == c].mean()) for c in range(values.size)]
+        busy = float(np.dot(share, np.arange(model.procs + 1)))
+        rows.append([float(lost.mean()), busy, float(share[-1]), *blocked])
+    names = ["p_loss", "mean_busy", "all_busy", *(f"blocking_{k}" for k in values)]
+    return _measured(names, np.array(rows))
+
+
+def _measured(names: list[str], table: Floats) -> dict[str, Measured]:
+    number = table.shape[0]
+    error = table.std(axis=0, ddof=1) / math.sqrt(number)
+    return {
+        name: Measured(float(m), float(e), number)
+        for name, m, e in zip(names, table.mean(axis=0), error)
+    }

@@ -1,0 +1,117 @@
+"""Answers in words, for a reader who runs a machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onega.core.units import humanise_seconds
+
+if TYPE_CHECKING:
+    from onega.queueing.limits import Limits
+    from onega.queueing.stability import Stability
+
+
+def percent(share: float) -> str:
+    """Write a share as per cent with two digits: ``12 %``, ``0.34 %``."""
+    value = 100 * share
+    if abs(value) < 5e-13:
+        return "0 %"
+    return f"{value:.0f} %" if abs(value) >= 9.95 else f"{value:.2g} %"
+
+
+def stability_sentences(result: Stability) -> list[str]:
+    """Say what `onega.stability` found."""
+    said = [_unused(result)]
+    rho = result.rho
+    if rho is not None and result.arrival_rate is not None:
+        every = humanise_seconds(1 / result.arrival_rate)
+        most = result.max_arrival_rate
+        assert most is not None
+        if rho < 1:
+            said.append(
+                f"Stable: a job arrives every {every} on average; the machine keeps up with one "
+                f"every {humanise_seconds(1 / most)} (ρ = {rho:.4g})."
+            )
+        else:
+            said.append(
+                f"Not stable: a job arrives every {every} on average, but the machine keeps up "
+                f"only with one every {humanise_seconds(1 / most)} (ρ = {rho:.4g}): the queue "
+                "grows without end."
+            )
+    elif result.max_arrival_rate is not None:
+        every = humanise_seconds(1 / result.max_arrival_rate)
+        said.append(f"The machine keeps up with at most one job every {every}.")
+    if result.min_procs is not None:
+        why = " (so many the widest job needs)" if result.min_procs == result.widths.widest else ""
+        said.append(f"The fewest servers that keep this queue stable: {result.min_procs:,}{why}.")
+    said.extend(_log_sentences(result))
+    return said
+
+
+def _unused(result: Stability) -> str:
+    share = result.unused_share
+    order = "FCFS" if result.policy == "fcfs" else result.policy
+    if share < 1e-9:
+        return f"{order} can use the whole machine: these widths always fill it."
+    servers = share * result.procs
+    return (
+        f"{order} can never use {percent(share)} of this machine: on average {servers:.3g} of "
+        f"{result.procs:,} servers stand idle, however long the queue, because its first job "
+        "doesn't fit."
+    )
+
+
+def _log_sentences(result: Stability) -> list[str]:
+    estimates = result.estimates
+    if estimates is None:
+        return []
+    said = []
+    low, high = estimates.rho_ci
+    if low == low:
+        said.append(
+            f"From {estimates.jobs:,} jobs, with {estimates.confidence:.0%} confidence ρ lies "
+            f"between {low:.3g} and {high:.3g}."
+        )
+        if low < 1 < high:
+            said.append("The log is too short, or too bursty, to tell on which side of 1.")
+    off = [check for check in estimates.checks if not check.holds]
+    if off:
+        said.append(
+            "The formula assumes Poisson arrivals and one exponential law of run times for all "
+            "widths. This log differs: " + "; ".join(check.words for check in off) + "."
+        )
+        work = next((c for c in estimates.checks if c.assumption == "one_law"), None)
+        if work is not None and not work.holds:
+            said.append(
+                f"In processor seconds the offered load is {estimates.offered_load:.3g} of the "
+                "machine, whatever the laws; method 'saturation' measures the boundary for the "
+                "log's own pairs of width and run time."
+            )
+    return said
+
+
+def limits_sentences(result: Limits) -> list[str]:
+    """Say what `onega.limits` found."""
+    said = [
+        f"On average {result.mean_busy:.4g} servers are busy (standard deviation "
+        f"{result.var_busy**0.5:.3g}); {result.quantile(0.95):,} suffice 95 % of the time, "
+        f"{result.quantile(0.99):,} suffice 99 %.",
+        f"{percent(result.p_serv)} of the requests are served whole; {percent(result.p_loss)} "
+        "lose a task to the dispatcher's limit.",
+        f"For {percent(result.target)} to be served, tasks must be given "
+        f"{humanise_seconds(result.critical_limit)} on average (they are given "
+        f"{humanise_seconds(result.limit.mean)}, and would run "
+        f"{humanise_seconds(1 / result.service_rate)}).",
+    ]
+    if result.estimates is not None:
+        off = [check.words for check in result.estimates.checks if not check.holds]
+        said.append(
+            f"From {result.estimates.jobs:,} jobs, of which {result.estimates.cut_off:,} were cut "
+            f"off (by {result.estimates.rule})."
+        )
+        if off:
+            said.append(
+                "The model assumes Poisson arrivals, exponential times and a limit for each task. "
+                "This log differs: " + "; ".join(off) + "."
+            )
+    return said

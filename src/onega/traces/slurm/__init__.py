@@ -1,1 +1,0 @@
-"""Slurm's accounts of its jobs: ``sacct`` output and the ``jobcomp/filetxt`` log."""
