@@ -15,6 +15,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "Comparison": "onega.adequacy.compare",
     "Description": "onega.traces.description",
     "Meta": "onega.core.meta",
     "ModelError": "onega.core.errors",
@@ -25,6 +26,8 @@ _HOME = {
     "TraceError": "onega.core.errors",
     "Workload": "onega.core.workload",
     "clean": "onega.traces.cleaning",
+    "compare": "onega.adequacy.compare",
+    "compare_models": "onega.adequacy.compare_models",
     "describe": "onega.traces.description",
     "limits": "onega.queueing.limits",
     "loss": "onega.queueing.loss",
@@ -34,7 +37,7 @@ _HOME = {
 }
 """Public name → the module it lives in."""
 
-_MODULES: tuple[str, ...] = ()
+_MODULES: tuple[str, ...] = ("models",)
 """Public modules, reached as attributes."""
 
 __all__ = sorted([*_HOME, *_MODULES])

@@ -17,7 +17,15 @@ from onega import __version__
 from onega.cli.console import fail
 from onega.core.errors import OnegaError
 
-COMMANDS: tuple[str, ...] = ("describe", "stability", "limits")
+COMMANDS: tuple[str, ...] = (
+    "describe",
+    "convert",
+    "fit",
+    "sample",
+    "compare",
+    "stability",
+    "limits",
+)
 """Modules of `onega.cli`, one command (or group) each, in the order of ``onega --help``.
 
 Each has a function ``register(app)``. They import what computes inside their functions, so that

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -56,10 +56,13 @@ def read_trace(
 
     ``procs``, if given, is the machine's size whatever the log says.
     """
+    from onega.traces.mapping import column_map, with_flags
     from onega.traces.reading import read
 
-    options: dict[str, Any] = {}
-    workload = read(path, format, **options)
+    mapping = None
+    if map_file is not None or columns:
+        mapping = with_flags(column_map(map_file), columns or ())
+    workload = read(path, format, columns=mapping, timezone=timezone)
     remark_findings(str(path), workload.meta.report)
     return workload if procs is None else workload.with_machine(procs, workload.meta.nodes)
 

@@ -81,7 +81,7 @@ class Report:
 
     def summary(self) -> dict[str, int]:
         """Rows touched by rule."""
-        return {f.rule: f.count for f in self.findings}
+        return {f.rule: self.count(f.rule) for f in self.findings}
 
     def to_polars(self) -> pl.DataFrame:
         """One row per finding: rule, action, count, why."""

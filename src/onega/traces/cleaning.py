@@ -31,7 +31,7 @@ from onega.core.report import Finding, Report, examples
 from onega.core.rng import Rng, describe_seed, seed_sequence
 from onega.core.workload import Workload
 
-Step = tuple[pl.DataFrame, Finding]
+Step = tuple[pl.DataFrame, tuple[Finding, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,35 +90,40 @@ def clean(
     if jitter and rng is None:
         raise ValueError("jitter draws at random and needs rng=: a seed or a generator")
     table = workload.table
-    findings = []
+    findings: list[Finding] = []
     for name, rule in RULES.items():
         if name not in skip:
-            table, finding = rule(table, workload)
-            findings.append(finding)
+            table, found = rule(table, workload)
+            findings += found
     notes = []
     if flurries:
         measure = flurries if isinstance(flurries, Flurries) else Flurries()
-        table, finding = _drop_flurries(table, measure)
-        findings.append(finding)
+        table, found = _drop_flurries(table, measure)
+        findings += found
     if jitter:
         seed = seed_sequence(rng)
-        table, finding = _spread(table, np.random.default_rng(seed))
-        findings.append(finding)
+        table, found = _spread(table, np.random.default_rng(seed))
+        findings += found
         notes.append(f" (jitter by {describe_seed(seed)})")
     report = Report.of(findings)
-    did = ", ".join(f"{rule} {count}" for rule, count in report.summary().items())
+    did = ", ".join(f"{finding.rule} {finding.action} {finding.count}" for finding in report)
     note = f"clean: {did or 'nothing to do'}{''.join(notes)}"
     return Workload(table, workload.meta.noting(note)), report
 
 
-def _dropping(name: str, why: str, wrong: Callable[[Workload], pl.Expr]) -> Callable[..., Step]:
-    """Make a rule that drops the rows for which an expression is true."""
+def _dropping(
+    name: str, why: str, wrong: Callable[[Workload], pl.Expr | None]
+) -> Callable[..., Step]:
+    """Make a rule that drops the rows for which an expression is true; None: no row can be."""
 
     def rule(table: pl.DataFrame, workload: Workload) -> Step:
-        bad = wrong(workload).fill_null(value=False)
+        condition = wrong(workload)
+        if condition is None:
+            return table, ()
+        bad = condition.fill_null(value=False)
         gone = table.filter(bad)
         finding = Finding(name, "dropped", gone.height, why, examples(gone))
-        return (table.filter(~bad) if gone.height else table), finding
+        return (table.filter(~bad) if gone.height else table), (finding,)
 
     return rule
 
@@ -127,31 +132,28 @@ def _missing(column: str) -> pl.Expr:
     return pl.col(column).is_null() | (pl.col(column) <= 0)
 
 
-def _wider_than_machine(workload: Workload) -> pl.Expr:
-    if workload.meta.procs is None:
-        return pl.lit(value=False)
-    return pl.col("procs") > workload.meta.procs
+def _wider_than_machine(workload: Workload) -> pl.Expr | None:
+    return None if workload.meta.procs is None else pl.col("procs") > workload.meta.procs
 
 
 def _renumber(table: pl.DataFrame, workload: Workload) -> Step:
     """Drop rows that repeat an earlier one; give the others with a used id a new one."""
     repeated = ~table["job"].is_first_distinct()
     if not repeated.any():
-        return table, Finding("duplicate_ids", "changed", 0, "")
+        return table, ()
     copies = repeated & ~table.select(pl.struct(pl.all()).is_first_distinct()).to_series()
     kept = table.filter(~copies)
     again = repeated.filter(~copies)
     largest = int(table["job"].max())  # type: ignore[arg-type]
     fresh = again.cast(pl.Int64).cum_sum() + largest
     renumbered = kept.with_columns(kept["job"].zip_with(~again, fresh))
-    n_copies, n_renumbered = int(copies.sum()), int(again.sum())
-    why = (
-        f"job ids used twice: {n_copies} rows that repeat an earlier one were dropped, "
-        f"{n_renumbered} other jobs got ids from {largest + 1}"
+    gone, changed = table.filter(copies), kept.filter(again)
+    why_gone = "rows that repeat an earlier one in every column"
+    why_changed = f"jobs whose id an earlier job has got ids from {largest + 1}"
+    return renumbered, (
+        Finding("duplicate_ids", "dropped", gone.height, why_gone, examples(gone)),
+        Finding("duplicate_ids", "changed", changed.height, why_changed, examples(changed)),
     )
-    action = "dropped" if n_copies else "changed"
-    rows = examples(table.filter(repeated))
-    return renumbered, Finding("duplicate_ids", action, n_copies + n_renumbered, why, rows)
 
 
 def _sort(table: pl.DataFrame, workload: Workload) -> Step:
@@ -159,7 +161,7 @@ def _sort(table: pl.DataFrame, workload: Workload) -> Step:
     found = table.filter(late)
     why = "jobs submitted before the job in the row above (negative gaps): rows were sorted"
     finding = Finding("unsorted", "changed", found.height, why, examples(found))
-    return (table.sort("submit", maintain_order=True) if found.height else table), finding
+    return (table.sort("submit", maintain_order=True) if found.height else table), (finding,)
 
 
 RULES: Final[dict[str, Callable[[pl.DataFrame, Workload], Step]]] = {
@@ -198,9 +200,8 @@ def _drop_flurries(table: pl.DataFrame, measure: Flurries) -> Step:
         f"floods of one user's jobs ({measure.jobs} or more within {measure.window:g} s), "
         f"users {', '.join(users[:10])}"
     )
-    return table.filter(~pl.Series(flooded)), Finding(
-        "flurries", "dropped", gone.height, why, examples(gone)
-    )
+    finding = Finding("flurries", "dropped", gone.height, why, examples(gone))
+    return table.filter(~pl.Series(flooded)), (finding,)
 
 
 def _crowded(times: npt.NDArray[np.float64], measure: Flurries) -> npt.NDArray[np.bool_]:
@@ -227,7 +228,7 @@ def _spread(table: pl.DataFrame, generator: np.random.Generator) -> Step:
     group = np.repeat(np.arange(instants.size), count)
     behind = np.arange(times.size) != first[group]
     if not behind.any():
-        return table, Finding("jitter", "changed", 0, "")
+        return table, ()
     draws = generator.random(times.size)
     draws = draws[np.lexsort((draws, group))]
     offsets = np.where(behind, draws * room[group], 0.0)
@@ -238,4 +239,4 @@ def _spread(table: pl.DataFrame, generator: np.random.Generator) -> Step:
     why = "jobs with the submit time of the job before were moved on by less than a second"
     touched = table.filter(pl.Series(rows))
     finding = Finding("jitter", "changed", touched.height, why, examples(touched))
-    return table.with_columns(pl.Series("submit", moved)), finding
+    return table.with_columns(pl.Series("submit", moved)), (finding,)

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from onega.core.errors import TraceError, suggest
 from onega.core.workload import Workload
 from onega.traces.files import DEFAULT_LIMITS, Limits, sample
+from onega.traces.mapping import MapLike, check_timezone, column_map
+from onega.traces.pbs import looks_like_pbs, read_pbs
+from onega.traces.slurm.jobcomp import looks_like_jobcomp, read_jobcomp
+from onega.traces.slurm.sacct import looks_like_sacct, looks_like_sacct_table, read_sacct
+from onega.traces.swf.reader import read_swf
+from onega.traces.tables import (
+    PARQUET_MAGIC,
+    looks_like_csv,
+    looks_like_gaps,
+    read_csv,
+    read_gaps,
+    read_parquet,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +58,34 @@ def _is_number_row(body: bytes) -> bool:
     return all(word[:1] in b"+-.0123456789" for word in words[:5])
 
 
-def _read_swf(path: str | os.PathLike[str], limits: Limits, **options: Any) -> Workload:  # noqa: ANN401
-    from onega.traces.swf.reader import read_swf
-
+def _read_swf(path: str | os.PathLike[str], limits: Limits, **ignored: Any) -> Workload:  # noqa: ANN401
     return read_swf(path, limits=limits)
 
 
-FORMATS: Final = (Format("swf", "Standard Workload Format", _looks_like_swf, _read_swf),)
+FORMATS: Final = (
+    Format("parquet", "Parquet", lambda start: start.startswith(PARQUET_MAGIC), read_parquet),
+    Format("swf", "Standard Workload Format", _looks_like_swf, _read_swf),
+    Format("jobcomp", "Slurm's jobcomp/filetxt log", looks_like_jobcomp, read_jobcomp),
+    Format("pbs", "PBS or Torque accounting log", looks_like_pbs, read_pbs),
+    Format(
+        "sacct",
+        "Slurm's sacct output",
+        lambda start: looks_like_sacct(start) or looks_like_sacct_table(start),
+        read_sacct,
+    ),
+    Format("gaps", "table of gaps", looks_like_gaps, read_gaps),
+    Format("csv", "table with named columns", looks_like_csv, read_csv),
+)
+"""Every format that can be read, in the order in which they are tried on unknown content."""
 
 
 def read(
-    path: str | os.PathLike[str], format: str | None = None, *, limits: Limits = DEFAULT_LIMITS
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    columns: MapLike = None,
+    timezone: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Workload:
     """Read a log of jobs.
 
@@ -64,7 +94,14 @@ def read(
     path
         The file; may be compressed (gzip, xz, bzip2, zstd: found by content, not by name).
     format
-        ``"swf"``, …; found from the content if None.
+        ``"swf"``, ``"sacct"``, ``"jobcomp"``, ``"pbs"``, ``"gaps"``, ``"csv"`` or ``"parquet"``;
+        found from the content if None.
+    columns
+        For CSV and Parquet: which column is what, as ``{"submit": "submit_time"}`` or the path
+        of a TOML file (see `onega.traces.mapping.ColumnMap`).
+    timezone
+        The zone (``"Europe/Paris"``) of dates that don't say theirs. It is also what
+        ``workload.meta.timezone`` becomes where the log doesn't tell.
     limits
         How much the file may ask of this machine.
 
@@ -81,14 +118,25 @@ def read(
     by_name = {one.name: one for one in FORMATS}
     if format is not None and format not in by_name:
         raise TraceError(f"unknown format {format!r}; {suggest(format, by_name)}")
+    check_timezone(timezone)
+    mapping = None if columns is None else column_map(columns)
     start = sample(path, limits)
-    if format is not None:
-        return by_name[format].read(path, limits)
-    for one in FORMATS:
-        if one.recognise(start):
-            return one.read(path, limits)
-    raise TraceError(
-        f"is not a job log that I know; accepted: {', '.join(by_name)} "
-        "(say which with format= or --from)",
-        path=path,
-    )
+    if format is None:
+        # A map says that the file is a table with named columns, whatever they are called.
+        tried = FORMATS if mapping is None else [by_name["parquet"], by_name["csv"]]
+        format = next((one.name for one in tried if one.recognise(start)), None)
+    if format is None:
+        raise TraceError(
+            f"is not a job log that I know; accepted: {', '.join(by_name)} "
+            "(say which with format= or --from)",
+            path=path,
+        )
+    options: dict[str, Any] = {"timezone": timezone}
+    if format in ("csv", "parquet", "gaps"):
+        options["columns"] = mapping
+    elif mapping is not None:
+        raise TraceError(f"a column map is for csv, parquet and gaps, not for {format}", path=path)
+    workload = by_name[format].read(path, limits, **options)
+    if timezone is not None and workload.meta.timezone != timezone:
+        workload = Workload(workload.table, replace(workload.meta, timezone=timezone))
+    return workload

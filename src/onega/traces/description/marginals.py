@@ -231,7 +231,7 @@ def hill_tail(values: Floats) -> Tail:
 
 def _hill_point(logs: Floats, sums: Floats, k: int) -> HillPoint | None:
     excess = sums[k - 1] / k - logs[k]
-    if excess <= 0:
+    if logs[0] == logs[k] or excess <= 0:  # the k + 1 largest values are one and the same
         return None
     alpha = 1 / excess
     # The k values ascending, as uniform under the Pareto law; both sides of each step count.

@@ -52,9 +52,12 @@ class Shape:
         makes the halves most nearly equal; F_narrow and F_wide are their run times' distribution
         functions. The measure is Σ(F_narrow − F_wide) / Σ|F_narrow − F_wide|, both sums over the
         run times of all jobs: +1 if wide jobs are longer at every percentile, −1 if shorter at
-        every one, 0 if the curves cross evenly. Unlike ``corr`` it doesn't change under any
-        monotone rescaling, and a few huge jobs don't decide it (after Feitelson, *Workload
-        Modeling*, ch. 6). None if all widths are equal or the halves run alike.
+        every one, 0 if the curves cross evenly. It tells the direction, not the strength.
+        Unlike ``corr`` it doesn't change under any monotone rescaling, and a few huge jobs don't
+        decide it (after Feitelson, *Workload Modeling*, ch. 6). None if all widths are equal or
+        the halves run alike.
+    distributional_gap
+        The strength: the mean of F_narrow − F_wide over the run times of all jobs, in [−1, 1].
     split_width
         Jobs up to this width are the narrow half.
     """
@@ -65,6 +68,7 @@ class Shape:
     runtimes: tuple[Bin, ...]
     corr: float | None
     distributional_corr: float | None
+    distributional_gap: float | None
     split_width: int | None
     missing: dict[str, str]
 
@@ -76,6 +80,7 @@ class Shape:
             "distinct_widths": len(self.widths),
             "corr": self.corr,
             "distributional_corr": self.distributional_corr,
+            "distributional_gap": self.distributional_gap,
             "distributional_split_width": self.split_width,
         }
 
@@ -88,7 +93,7 @@ def shape(jobs: Jobs) -> Shape:
     widths, counts = np.unique(known, return_counts=True)
     width, runtime = jobs.width[jobs.usable], jobs.runtime[jobs.usable]
     corr = defined(correlation(width, runtime))
-    split, distributional = distributional_correlation(width, runtime)
+    split, distributional, gap = distributional_correlation(width, runtime)
     missing = {}
     if corr is None:
         missing["corr"] = _why_no_correlation(width, runtime)
@@ -103,6 +108,7 @@ def shape(jobs: Jobs) -> Shape:
         runtimes=_runtime_bins(jobs.runtime[jobs.runtime >= 1]),
         corr=corr,
         distributional_corr=distributional,
+        distributional_gap=gap,
         split_width=split,
         missing=missing,
     )
@@ -120,11 +126,13 @@ def _runtime_bins(runtime: Floats) -> tuple[Bin, ...]:
     )
 
 
-def distributional_correlation(width: Floats, runtime: Floats) -> tuple[int | None, float | None]:
-    """Return the cut and the measure that `Shape.distributional_corr` defines."""
+def distributional_correlation(
+    width: Floats, runtime: Floats
+) -> tuple[int | None, float | None, float | None]:
+    """Return the cut, ``distributional_corr`` and ``distributional_gap``, as `Shape` defines."""
     values, counts = np.unique(width, return_counts=True)
     if values.size < 2:
-        return None, None
+        return None, None, None
     below = np.cumsum(counts)[:-1]
     split = values[int(np.argmin(np.abs(2 * below - width.size)))]
     narrow = np.sort(runtime[width <= split])
@@ -134,7 +142,7 @@ def distributional_correlation(width: Floats, runtime: Floats) -> tuple[int | No
         - np.searchsorted(wide, runtime, side="right") / wide.size
     )
     total = float(np.abs(gap).sum())
-    return int(split), float(gap.sum() / total) if total > 0 else None
+    return int(split), float(gap.sum() / total) if total > 0 else None, float(gap.mean())
 
 
 def _why_no_correlation(width: Floats, runtime: Floats) -> str:

@@ -1,0 +1,151 @@
+"""Several models against one log, over replicates: means and intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from onega.adequacy.compare import Comparison, Side
+from onega.core.errors import ModelError, suggest
+from onega.core.plotting import Plottable
+from onega.core.rng import Rng, child, describe_seed, seed_sequence
+from onega.core.workload import Workload
+from onega.models import MODELS
+from onega.models.base import WorkloadModel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelComparison(Plottable):
+    """What several models make of one log. See `compare_models`.
+
+    Attributes
+    ----------
+    rows
+        One row per model and replicate, with the keys of `Comparison.summary`.
+    examples
+        The first replicate of each model, for figures.
+    seed
+        The seed, as it can be given again.
+    """
+
+    FIGURES: ClassVar[str] = "compare"
+    rows: pl.DataFrame
+    examples: Mapping[str, Comparison]
+    seed: str
+
+    @property
+    def provenance(self) -> tuple[str, ...]:
+        """How the replicates were made."""
+        return (f"{self.rows.height} samples, replicate k of model m at rng path (m, k)", self.seed)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models' names, in the order given."""
+        return tuple(self.examples)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one row per model and figure: mean, standard deviation, and the mean's interval.
+
+        The interval holds the mean with 95 % confidence (Student's t over the replicates).
+        ``median_abs`` is the median of the absolute value.
+        """
+        long = self.rows.unpivot(
+            index=["model", "replicate"], variable_name="measure", value_name="value"
+        ).filter(pl.col("value").is_not_nan() & pl.col("value").is_not_null())
+        stats = long.group_by(["model", "measure"], maintain_order=True).agg(
+            pl.col("value").mean().alias("mean"),
+            pl.col("value").std().alias("sd"),
+            pl.col("value").abs().median().alias("median_abs"),
+            pl.len().alias("replicates"),
+        )
+        half = [
+            _t_half(n) * sd / math.sqrt(n) if n > 1 and sd is not None else math.nan
+            for n, sd in zip(stats["replicates"], stats["sd"], strict=True)
+        ]
+        width = pl.Series("half", half, dtype=pl.Float64)
+        return stats.with_columns(
+            (pl.col("mean") - width).alias("low"), (pl.col("mean") + width).alias("high")
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Return ``{model}.{figure}`` → mean over the replicates, and ``.low``, ``.high``."""
+        flat: dict[str, Any] = {}
+        for row in self.to_polars().to_dicts():
+            key = f"{row['model']}.{row['measure']}"
+            flat[key] = row["mean"]
+            flat[f"{key}.low"], flat[f"{key}.high"] = row["low"], row["high"]
+            if row["measure"] == "d_sa":
+                flat[f"{key}.median_abs"] = row["median_abs"]
+        return flat
+
+
+def compare_models(
+    log: Workload,
+    models: Sequence[str] | Mapping[str, WorkloadModel],
+    *,
+    replicates: int = 20,
+    n: int | None = None,
+    rng: Rng = None,
+    progress: Callable[[float], None] | None = None,
+) -> ModelComparison:
+    """Fit models to a log, sample each several times, and compare every sample with the log.
+
+    Parameters
+    ----------
+    log
+        What they are fitted to and compared with.
+    models
+        Names of `onega.models.MODELS`, or models already fitted, by name.
+    replicates
+        Samples of each model.
+    n
+        Jobs in a sample; as many as the log by default.
+    progress
+        Called with the number of samples done.
+    """
+    if replicates < 1:
+        raise ModelError(f"replicates must be at least 1, got {replicates}")
+    seed = seed_sequence(rng)
+    real = Side.of(log)
+    size = real.procs.size if n is None else n
+    rows: list[dict[str, Any]] = []
+    examples: dict[str, Comparison] = {}
+    for place, (name, model) in enumerate(_fitted(log, models, seed).items()):
+        for k in range(replicates):
+            sample = model.sample(size, rng=child(seed, 1 + place, k))
+            one = Comparison(real, Side.of(sample))
+            examples.setdefault(name, one)
+            rows.append({"model": name, "replicate": k, **_numbers(one.summary())})
+            if progress is not None:
+                progress(len(rows))
+    return ModelComparison(pl.DataFrame(rows), examples, describe_seed(seed))
+
+
+def _fitted(
+    log: Workload,
+    models: Sequence[str] | Mapping[str, WorkloadModel],
+    seed: Any,  # noqa: ANN401
+) -> Mapping[str, WorkloadModel]:
+    if isinstance(models, Mapping):
+        return models
+    if not models:
+        raise ModelError(f"at least one model is needed; accepted: {', '.join(MODELS)}")
+    for name in models:
+        if name not in MODELS:
+            raise ModelError(f"no model {name!r}; {suggest(name, MODELS)}")
+    return {name: MODELS[name].fit(log, rng=child(seed, 0, i)) for i, name in enumerate(models)}
+
+
+def _numbers(summary: Mapping[str, Any]) -> dict[str, float]:
+    return {key: float(value) for key, value in summary.items()}
+
+
+def _t_half(n: int) -> float:
+    from scipy.stats import t
+
+    return float(t.ppf(0.975, n - 1)) if n > 1 else np.nan

@@ -1,0 +1,135 @@
+"""``onega compare``: a log beside synthetic jobs, or beside several models' jobs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onega.cli.console import emit_json, emit_table, progress, remark
+from onega.cli.options import JsonOption, ProcsOption, SeedOption, TraceArgument, read_trace
+from onega.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from onega.adequacy.compare import Comparison
+    from onega.adequacy.compare_models import ModelComparison
+    from onega.core.workload import Workload
+
+_COLUMNS = {
+    "ks_procs": "KS\nwidth",
+    "ks_runtime": "KS\ntime",
+    "ks_gap": "KS\ngap",
+    "d_sa": "d_SA",
+    "corr_synthetic": "corr",
+    "rho1_procs_synthetic": "ρ₁\nwidth",
+    "rho1_runtime_synthetic": "ρ₁\ntime",
+    "same_procs_synthetic": "same\nwidth",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="compare")(compare)
+
+
+def compare(
+    real: TraceArgument,
+    synthetic: Annotated[
+        Path | None, typer.Argument(metavar="[SYNTHETIC]", help="The jobs to compare with it.")
+    ] = None,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            "--models", metavar="A,B,…", help="Fit these models and compare their jobs; 'all'."
+        ),
+    ] = None,
+    replicates: Annotated[
+        int, typer.Option("--replicates", metavar="N", min=1, help="Samples of each model.")
+    ] = 20,
+    jobs: Annotated[
+        int | None,
+        typer.Option("-n", "--jobs", metavar="JOBS", min=3, help="Jobs in a sample (the log's)."),
+    ] = None,
+    seed: SeedOption = None,
+    procs: ProcsOption = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/compare.html."),
+    ] = None,
+    json: JsonOption = False,  # noqa: FBT002
+) -> None:
+    """Compare a log with synthetic jobs: laws, area, correlations, memory, daily cycle."""
+    if (synthetic is None) == (models is None):
+        raise ModelError("give either a second log (SYNTHETIC) or --models A,B,…")
+    log = read_trace(real, procs=procs)
+    result: Comparison | ModelComparison
+    if synthetic is not None:
+        from onega.adequacy.compare import compare as compare_two
+
+        result = compare_two(log, read_trace(synthetic, procs=procs))
+        if not json:
+            rows = result.to_polars().rows()
+            emit_table(f"{real.name} beside {synthetic.name}", rows, ("", "real", "synthetic"))
+    else:
+        result = _compare_models(log, str(models), replicates=replicates, jobs=jobs, seed=seed)
+        if not json:
+            _print_models(log, result)
+    if json:
+        emit_json(result.summary())
+    if figures is not None:
+        _write_figures(result, figures, real.name)
+
+
+def _compare_models(
+    log: Workload, names: str, *, replicates: int, jobs: int | None, seed: int | None
+) -> ModelComparison:
+    from onega.adequacy.compare_models import compare_models
+    from onega.models import MODELS
+
+    chosen = list(MODELS) if names == "all" else [n.strip() for n in names.split(",") if n.strip()]
+    with progress("sampling", total=len(chosen) * replicates) as done:
+        return compare_models(log, chosen, replicates=replicates, n=jobs, rng=seed, progress=done)
+
+
+def _print_models(log: Workload, result: ModelComparison) -> None:
+    table = {(r["model"], r["measure"]): r for r in result.to_polars().to_dicts()}
+    first = result.models[0]
+    rows: list[list[Any]] = [["the log", None, None, None, None]]
+    rows[0] += [
+        _mean(table, first, key.replace("_synthetic", "_real"))
+        for key in _COLUMNS
+        if key.endswith("_synthetic")
+    ]
+    for name in result.models:
+        rows.append([name, *(_mean(table, name, key) for key in _COLUMNS)])
+        if table[name, "d_sa"]["replicates"] > 1:
+            rows.append(["  ±", *(_half(table, name, key) for key in _COLUMNS)])
+    count = int(table[first, "d_sa"]["replicates"])
+    title = f"{log.meta.source or 'the log'}: mean ± half a 95 % interval over {count} samples"
+    emit_table(title, rows, ("model", *_COLUMNS.values()))
+    remark(f"seed: {result.seed}")
+
+
+def _mean(table: dict[tuple[str, str], Any], name: str, key: str) -> str:
+    row = table.get((name, key))
+    if row is None:
+        return "–"
+    return f"{row['mean']:+.1%}" if key == "d_sa" else f"{row['mean']:.3f}"
+
+
+def _half(table: dict[tuple[str, str], Any], name: str, key: str) -> str:
+    row = table.get((name, key))
+    if row is None:
+        return ""
+    half = row["high"] - row["mean"]
+    return f"{half:.1%}" if key == "d_sa" else f"{half:.3f}"
+
+
+def _write_figures(result: Comparison | ModelComparison, folder: Path, title: str) -> None:
+    from onega.figures.compare import draw_all
+    from onega.figures.export import write_html
+
+    drawn = draw_all(result)
+    path = write_html(drawn, folder / "compare.html", title=title)
+    remark(f"{len(drawn)} figures in {path}")

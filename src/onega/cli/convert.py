@@ -1,0 +1,130 @@
+"""``onega convert``: a log from one format into another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from onega.cli.console import emit_json, fail, remark
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    ProcsOption,
+    SeedOption,
+    TimezoneOption,
+    read_trace,
+    remark_findings,
+)
+
+if TYPE_CHECKING:
+    from onega.core.report import Report
+    from onega.core.workload import Workload
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("convert")(convert)
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="The log to read.")],
+    target: Annotated[
+        Path, typer.Argument(metavar="OUT", help="The file to write: .swf, .csv, .parquet (+ .gz).")
+    ],
+    *,
+    clean: Annotated[
+        bool, typer.Option("--clean", help="Take out what can't be simulated, and say what.")
+    ] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", metavar="RULE", help="A cleaning rule not to apply: too_wide, …"),
+    ] = None,
+    flurries: Annotated[
+        bool, typer.Option("--flurries", help="With --clean: also drop floods of one user's jobs.")
+    ] = False,
+    jitter: Annotated[
+        bool,
+        typer.Option("--jitter", help="With --clean: spread equal submit times (needs --seed)."),
+    ] = False,
+    from_format: FromOption = None,
+    to_format: Annotated[
+        str | None, typer.Option("--to", metavar="FORMAT", help="swf, csv or parquet.")
+    ] = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
+    timezone: TimezoneOption = None,
+    procs: ProcsOption = None,
+    seed: SeedOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Read a log of any known format and write it in another.
+
+    Everything that was changed or left out is said on stderr, a line a rule.
+    """
+    from onega.traces.writing import write
+
+    if not clean and (keep or flurries or jitter):
+        fail("--keep, --flurries and --jitter are for --clean")
+    if jitter and seed is None:
+        fail("--jitter draws at random and needs --seed")
+    log = read_trace(
+        source,
+        format=from_format,
+        map_file=map_file,
+        columns=column,
+        timezone=timezone,
+        procs=procs,
+    )
+    reports = {"read": log.meta.report}
+    jobs_in = len(log)
+    if clean:
+        log, reports["clean"] = _cleaned(
+            source, log, keep or [], flurries=flurries, jitter=jitter, seed=seed
+        )
+    reports["write"] = write(log, target, to_format)
+    remark_findings(str(target), reports["write"])
+    if json:
+        emit_json(_summary(source, target, jobs_in, log, reports))
+    else:
+        remark(f"{target}: {len(log)} of {jobs_in} jobs written")
+
+
+def _cleaned(
+    source: Path, log: Workload, keep: list[str], *, flurries: bool, jitter: bool, seed: int | None
+) -> tuple[Workload, Report]:
+    from onega.traces.cleaning import clean
+
+    try:
+        cleaned, report = clean(log, skip=keep, flurries=flurries, jitter=jitter, rng=seed)
+    except ValueError as error:
+        fail(str(error))
+    remark_findings(str(source), report)
+    return cleaned, report
+
+
+def _summary(
+    source: Path, target: Path, jobs_in: int, log: Workload, reports: dict[str, Report]
+) -> dict[str, object]:
+    """One flat object: what came in and went out, and how many rows each rule touched."""
+    found = {
+        f"{stage}_{rule}": count
+        for stage, report in reports.items()
+        for rule, count in report.summary().items()
+    }
+    return {
+        "input": str(source),
+        "output": str(target),
+        "format": log.meta.format,
+        "jobs_in": jobs_in,
+        "jobs": len(log),
+        "dropped": sum(report.dropped for report in reports.values()),
+        "changed": sum(report.changed for report in reports.values()),
+        "procs": log.meta.procs,
+        "epoch": log.meta.epoch,
+        "timezone": log.meta.timezone,
+        **found,
+    }

@@ -1,0 +1,93 @@
+"""``onega fit``: learn a workload model from a log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from onega.cli.console import emit_json, emit_table, progress, remark
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    ProcsOption,
+    SeedOption,
+    TimezoneOption,
+    TraceArgument,
+    read_trace,
+)
+from onega.core.errors import ModelError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="fit")(fit)
+
+
+def fit(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="independent, markov, markov-pair, lublin, …")
+    ],
+    trace: TraceArgument,
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="MODEL.json", help="Where to write the model.")
+    ],
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            "-O",
+            metavar="NAME=VALUE",
+            help="An option of the model: within=observed, arrivals=poisson, cycle=none, "
+            "estimates=tsafrir.",
+        ),
+    ] = None,
+    seed: SeedOption = None,
+    procs: ProcsOption = None,
+    json: JsonOption = False,  # noqa: FBT002
+    format: FromOption = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
+    timezone: TimezoneOption = None,
+) -> None:
+    """Learn a workload model from a log and write its parameters as JSON."""
+    from onega.core.errors import suggest
+    from onega.models import MODELS
+
+    if model not in MODELS:
+        raise ModelError(f"no model {model!r}; {suggest(model, MODELS)}")
+    options = parse_options(option or [])
+    log = read_trace(
+        trace, format=format, map_file=map_file, columns=column, timezone=timezone, procs=procs
+    )
+    with progress(f"fitting {model}"):
+        fitted = MODELS[model].fit(log, rng=seed, **options)
+    fitted.save(out)
+    if json:
+        emit_json(fitted.summary())
+    else:
+        emit_table(f"{model}: {fitted.TITLE}", fitted.summary().items(), ("parameter", "value"))
+        remark(f"written to {out}; draw jobs with: onega sample {out} -n 10000 -o jobs.swf")
+
+
+def parse_options(words: list[str]) -> dict[str, Any]:
+    """Read ``name=value`` pairs; values are numbers where they look like one."""
+    options: dict[str, Any] = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not sign or not name:
+            raise ModelError(f"--option takes NAME=VALUE, e.g. within=observed; got {word!r}")
+        options[name.replace("-", "_")] = _value(value)
+    return options
+
+
+def _value(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

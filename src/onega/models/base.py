@@ -1,0 +1,295 @@
+"""What every workload model is and does: parameters, `fit`, `sample`, `save`, `load`.
+
+A family is a frozen dataclass of its parameters with two hooks: ``_fit`` (jobs → parameters) and
+``_draw`` (n jobs' widths and run times). The base owns the rest: checking the log, arrivals, load,
+estimates, the job table, JSON. "Not fitted" can't be expressed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.random import Generator
+
+from onega.core.chains import Floats, Ints
+from onega.core.errors import ModelError, suggest
+from onega.core.meta import Meta
+from onega.core.plotting import Plottable
+from onega.core.rng import Rng, child, describe_seed, generator, seed_sequence
+from onega.core.workload import Workload
+from onega.models.arrivals import Arrivals, Poisson
+from onega.models.estimates import EstimateModel, fit_estimates
+from onega.models.jobs import MONDAY, Jobs, jobs_of
+from onega.models.parts import Part, write_json
+from onega.models.users import UserModel
+
+MOST_JOBS = 200_000_000
+
+
+class Drawn(NamedTuple):
+    """What a family draws: widths and run times, and gaps and users where it has its own."""
+
+    procs: Floats
+    runtime: Floats
+    gaps: Floats | None = None
+    user: Ints | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WorkloadModel(Plottable, Part):
+    """A workload model: its parameters, and nothing else.
+
+    Attributes
+    ----------
+    machine
+        Processors of the machine it was learnt from; no job is wider.
+    arrivals
+        When jobs come; without gaps of its own in families that draw them (``OWN_GAPS``).
+    estimates
+        How long users think their jobs will run; None: sampled jobs have no estimate.
+    users
+        Who submits; None: sampled jobs have no user, unless the family has its own.
+    learnt
+        Where the parameters come from, in words.
+    """
+
+    FIGURES: ClassVar[str] = "models"
+    TITLE: ClassVar[str]
+    OWN_GAPS: ClassVar[bool] = False
+    machine: int = 128
+    arrivals: Arrivals = field(default_factory=lambda: Arrivals(Poisson(600.0)))
+    estimates: EstimateModel | None = None
+    users: UserModel | None = None
+    learnt: str = "published parameters"
+
+    def __post_init__(self) -> None:
+        if self.machine < 1:
+            raise ModelError(f"{self.KIND}: machine must be at least 1, got {self.machine}")
+        if self.arrivals.gaps is None and not self.OWN_GAPS:
+            raise ModelError(f"{self.KIND}: gaps between jobs are needed, it draws none itself")
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse parameters that make no sense; families say how."""
+
+    _fit: ClassVar[Callable[..., dict[str, Any]]]
+    """``_fit(jobs, rng, *, …)``: the family's parameters; its keywords are the options of `fit`."""
+
+    def _draw(self, n: int, rng: Generator) -> Drawn:
+        """Draw n jobs."""
+        raise NotImplementedError
+
+    @classmethod
+    def fit(
+        cls,
+        workload: Workload,
+        *,
+        rng: Rng = None,
+        arrivals: str | Arrivals | None = None,
+        cycle: str | None = "polynomial",
+        estimates: str | EstimateModel | None = "auto",
+        **options: Any,  # noqa: ANN401
+    ) -> Self:
+        """Learn the parameters from a log.
+
+        Parameters
+        ----------
+        workload
+            Jobs without width or run time are left out; at least fifty must remain.
+        rng
+            Only families that draw while they fit (``neural``, ``svr``) use it.
+        arrivals
+            A name of `onega.models.arrivals.GAPS`, an `Arrivals`, or None for the family's own
+            way (a chain of gaps, if it has none).
+        cycle
+            A name of `onega.models.cycles.CYCLES` or ``"none"``.
+        estimates
+            ``"beta"``, ``"gamma"``, ``"tsafrir"``, a model, ``"none"``, or ``"auto"``: if the log
+            has estimates, Beta, or Gamma where many accuracies exceed 1.1.
+        options
+            The family's own.
+        """
+        jobs = jobs_of(workload)
+        _check_spread(cls.KIND, jobs)
+        accepted = cls.options()
+        for name in options:
+            if name not in accepted:
+                known = ["arrivals", "cycle", "estimates", *accepted]
+                raise ModelError(f"{cls.KIND}: no option {name!r}; {suggest(name, known)}")
+        when = cls._fit_arrivals(jobs, arrivals, cycle)
+        jobs = replace(jobs, gaps=when.operational_gaps(jobs.clock))
+        parameters = cls._fit(jobs, generator(child(seed_sequence(rng), 0)), **options)
+        if isinstance(estimates, str):
+            estimates = fit_estimates(jobs, estimates)
+        return cls(
+            machine=jobs.machine,
+            arrivals=when,
+            estimates=estimates,
+            learnt=f"{len(jobs)} jobs of {workload.meta.source or 'a table'}",
+            **parameters,
+        )
+
+    @classmethod
+    def _fit_arrivals(
+        cls, jobs: Jobs, arrivals: str | Arrivals | None, cycle: str | None
+    ) -> Arrivals:
+        """Learn when jobs come; a family with a way of its own overrides the defaults."""
+        if isinstance(arrivals, Arrivals):
+            return arrivals
+        gaps = arrivals if arrivals or cls.OWN_GAPS else "chain"
+        return Arrivals.fit(jobs.clock, gaps=gaps, cycle=cycle)
+
+    @classmethod
+    def options(cls) -> tuple[str, ...]:
+        """Names of the family's own options of `fit`."""
+        import inspect
+
+        return tuple(
+            name
+            for name, parameter in inspect.signature(cls._fit).parameters.items()
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        )
+
+    def sample(
+        self,
+        n: int,
+        *,
+        rng: Rng = None,
+        load: float | None = None,
+        machine: int | None = None,
+        start: float = 0.0,
+    ) -> Workload:
+        """Draw a workload of n jobs, ready for the simulator.
+
+        Parameters
+        ----------
+        n
+            How many jobs.
+        load
+            Offered load Σ procs·runtime / (machine · span) to reach: the arrival rate changes, the
+            daily cycle stays (seed 002, §2.2). None keeps the rate as learnt.
+        machine
+            Processors of the machine that the jobs are for; the model's own by default. On a
+            smaller machine, jobs that don't fit are cut to it, and the provenance says how many.
+        start
+            When the sample begins, in seconds after a Monday's midnight.
+        """
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= MOST_JOBS:
+            raise ModelError(f"n must be a number of jobs from 1 to {MOST_JOBS}, got {n!r}")
+        if load is not None and not (np.isfinite(load) and load > 0):
+            raise ModelError(f"load must be a positive number, got {load}")
+        size = self.machine if machine is None else int(machine)
+        if size < 1:
+            raise ModelError(f"machine must be at least 1 processor, got {machine}")
+        seed = seed_sequence(rng)
+        model = self.for_machine(size)
+        drawn = model._draw(int(n), generator(child(seed, 0)))
+        procs = np.maximum(np.rint(drawn.procs), 1)
+        notes = [f"sampled {n} jobs from {self.KIND} ({self.learnt}), rng={describe_seed(seed)}"]
+        wide = int(np.sum(procs > size))
+        if wide:
+            notes.append(f"{wide} jobs wider than the machine were cut to {size} processors")
+        procs = np.minimum(procs, size)
+        # Logs are in whole seconds, and so is SWF: no sampled job is shorter than one.
+        runtime = np.maximum(np.rint(drawn.runtime), 1.0)
+        span = None if load is None else float(procs @ runtime) / (size * load)
+        gaps = drawn.gaps
+        if self.arrivals.gaps is not None:
+            gaps = self.arrivals.gaps.draw(int(n), generator(child(seed, 1)))
+        assert gaps is not None  # __post_init__ saw to it
+        submit = np.floor(self.arrivals.submissions(gaps, start=start, span=span))
+        columns: dict[str, Any] = {
+            "submit": submit,
+            "runtime": runtime,
+            "procs": procs.astype(np.int64),
+            "requested_procs": procs.astype(np.int64),
+        }
+        if self.estimates is not None:
+            columns["estimate"] = self.estimates.draw(runtime, generator(child(seed, 2)))
+        if self.users is not None:
+            columns["user"] = self.users.draw(procs, runtime, generator(child(seed, 3)))
+        elif drawn.user is not None:
+            columns["user"] = drawn.user.astype(np.int32)
+        meta = Meta(source=self.KIND, epoch=MONDAY, timezone="UTC", procs=size)
+        return Workload(columns, replace(meta, provenance=tuple(notes)))
+
+    def for_machine(self, machine: int) -> Self:
+        """Return the model for a machine of another size; families that can scale, do."""
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the parameters as JSON that a person can read and edit."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    def to_json(self) -> str:
+        """Return the parameters as JSON text."""
+        data = self.to_dict()
+        data.pop("kind")
+        version = data.pop("version")
+        return write_json({"onega_model": self.KIND, "version": version, **data})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that `save` wrote; on a family, refuses another family's file."""
+        model = load(path)
+        if not isinstance(model, cls):
+            raise ModelError(f"{path}: a {model.KIND} model, not a {cls.KIND} one")
+        return model
+
+    def summary(self) -> dict[str, Any]:
+        """Return the model's name, origin and scalar parameters."""
+        scalars = {
+            name: value
+            for name, value in self.to_dict().items()
+            if isinstance(value, int | float | str) and name not in ("kind", "version")
+        }
+        parts = {
+            "arrivals": self.arrivals.gaps.KIND if self.arrivals.gaps else "own",
+            "cycle": self.arrivals.cycle.KIND if self.arrivals.cycle else None,
+            "estimates": self.estimates.KIND if self.estimates else None,
+        }
+        return {"model": self.KIND, **scalars, **parts}
+
+
+def load(path: str | os.PathLike[str]) -> WorkloadModel:
+    """Read any model that `WorkloadModel.save` wrote."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ModelError(f"{path}: not a model file (it isn't text)") from None
+    try:
+        return from_json(text)
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
+
+
+def from_json(text: str) -> WorkloadModel:
+    """Build the model that a JSON text describes."""
+    from onega.models import MODELS
+
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ModelError(f"not a model file: {error}") from None
+    if not isinstance(data, dict) or "onega_model" not in data:
+        raise ModelError("not a model file: the key 'onega_model' is missing")
+    kind = data.pop("onega_model")
+    if kind not in MODELS:
+        raise ModelError(f"no model {kind!r}; {suggest(str(kind), MODELS)}")
+    return MODELS[kind].from_dict(data)
+
+
+def _check_spread(kind: str, jobs: Jobs) -> None:
+    if np.ptp(jobs.runtime) == 0:
+        raise ModelError(
+            f"{kind}: all {len(jobs)} jobs run {jobs.runtime[0]:g} s; "
+            "a model of run times needs at least two different ones"
+        )
+    if np.ptp(jobs.clock) == 0:
+        raise ModelError(f"{kind}: all {len(jobs)} jobs were submitted at one instant")

@@ -1,0 +1,114 @@
+"""The part of a log that models learn from: plain arrays, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from onega.core.chains import Floats, Ints
+from onega.core.errors import ModelError
+from onega.models.cycles import WEEK
+
+if TYPE_CHECKING:
+    from onega.core.meta import Meta
+    from onega.core.workload import Workload
+
+LEAST = 50
+"""Fewer jobs than this say nothing of a chain, a cycle or a tail."""
+
+MONDAY = 978307200.0
+"""Unix time of Monday, 1 January 2001, 00:00 UTC: submit = 0 of sampled workloads."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Jobs:
+    """Arrays in the order of submission.
+
+    Attributes
+    ----------
+    clock
+        Submissions in seconds after a Monday's midnight, local time.
+    procs, runtime
+        Positive.
+    estimate
+        Seconds, NaN where missing.
+    user
+        −1 where missing.
+    machine
+        The machine's processors: the log's, or the widest job's.
+    gaps
+        Seconds before each job, without the daily cycle, once arrivals are known.
+    """
+
+    clock: Floats
+    procs: Floats
+    runtime: Floats
+    estimate: Floats
+    user: Ints
+    machine: int
+    gaps: Floats = field(default_factory=lambda: np.empty(0))
+
+    def __len__(self) -> int:
+        return int(self.clock.size)
+
+    @property
+    def has_users(self) -> bool:
+        """Whether any job says who submitted it."""
+        return bool(np.any(self.user >= 0))
+
+    @property
+    def has_estimates(self) -> bool:
+        """Whether enough jobs say how long they were thought to run."""
+        return int(np.sum(self.estimate > 0)) >= LEAST
+
+
+def jobs_of(workload: Workload, *, least: int = LEAST) -> Jobs:
+    """Take what models learn from; jobs without width or run time are left out.
+
+    Refuses, with a reason, fewer than ``least`` usable jobs.
+    """
+    usable = workload.table.filter(
+        (pl.col("runtime") > 0) & (pl.col("procs") > 0) & pl.col("submit").is_not_null()
+    ).sort("submit", maintain_order=True)
+    if usable.height < least:
+        raise ModelError(
+            f"at least {least} jobs with a positive run time and width are needed to fit a model, "
+            f"got {usable.height} of {len(workload)}"
+        )
+    procs = usable["procs"].to_numpy().astype(np.float64)
+    return Jobs(
+        clock=usable["submit"].to_numpy() + week_origin(workload.meta),
+        procs=procs,
+        runtime=usable["runtime"].to_numpy().astype(np.float64),
+        estimate=usable["estimate"].fill_null(float("nan")).to_numpy(),
+        user=usable["user"].fill_null(-1).to_numpy().astype(np.int64),
+        machine=int(max(workload.meta.procs or 0, procs.max())),
+    )
+
+
+def week_origin(meta: Meta) -> float:
+    """Where submit = 0 lies in the week: seconds after Monday's midnight, local time.
+
+    0 if the log doesn't say when it begins. The clock is the one at the log's beginning: changes to
+    and from summer time within it are not followed.
+    """
+    if meta.epoch is None:
+        return 0.0
+    offset = meta.utc_offset or 0.0
+    if meta.timezone is not None:
+        offset = _zone_offset(meta.timezone, meta.epoch, offset)
+    return float((meta.epoch + offset - MONDAY) % WEEK)
+
+
+def _zone_offset(name: str, epoch: float, default: float) -> float:
+    from datetime import datetime, timedelta
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        shift = datetime.fromtimestamp(epoch, ZoneInfo(name)).utcoffset()
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return default
+    return (shift or timedelta()).total_seconds()

@@ -1,0 +1,168 @@
+"""From columns on a wall clock to a job table: submit, start, end → submit, wait, run time."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from onega.core.errors import TraceError
+from onega.core.meta import Meta
+from onega.core.report import EXAMPLES, examples
+from onega.core.schema import JOB_TABLE
+from onega.core.workload import Workload
+from onega.traces.delimited import LINE
+from onega.traces.notes import Notes
+
+UNIX_FROM: Final = 1e8
+"""Submit times from here on (1973) are Unix times; smaller ones count from an unknown start."""
+
+_NEVER_NEGATIVE: Final = (
+    *("wait", "runtime", "estimate", "memory", "cpu_time", "requested_memory", "think"),
+    *("procs", "requested_procs", "user", "group", "app", "queue", "partition", "after"),
+)
+
+
+@dataclass(slots=True)
+class Draft:
+    """A table on its way: the columns of `JOB_TABLE`, ``start`` and ``end``, and the lines.
+
+    Absent columns are missing. ``submit``, ``start`` and ``end`` are on one clock.
+    """
+
+    path: str | os.PathLike[str]
+    format: str
+    frame: pl.DataFrame
+    notes: Notes
+    labels: dict[str, dict[int, str]] = field(default_factory=dict)
+    timezone: str | None = None
+    machine: Mapping[str, int] = field(default_factory=dict)
+    keep_clock: bool = False
+
+
+def assemble(draft: Draft) -> Workload:
+    """Finish a table: differences, missing values, time axis, ids; everything noted."""
+    frame = _differences(draft.frame, draft.notes)
+    frame = drop_rows(
+        frame,
+        pl.col("submit").is_null(),
+        draft.notes,
+        ("no_submit", "rows without a submit time were left out"),
+    )
+    frame = _no_negatives(frame, draft.notes)
+    frame = _width_from_request(frame, draft.notes)
+    if frame.is_empty():
+        raise TraceError(f"no job is left; {_reasons(draft.notes)}", path=draft.path)
+    epoch = None if draft.keep_clock else _epoch(frame)
+    if epoch is not None:
+        frame = frame.with_columns(pl.col("submit") - epoch)
+    frame = _number_missing_ids(frame, draft.notes)
+    table = frame.select([name for name in JOB_TABLE if name in frame.columns])
+    name = Path(draft.path).name
+    meta = Meta(
+        source=name,
+        format=draft.format,
+        epoch=epoch,
+        timezone=draft.timezone,
+        procs=draft.machine.get("procs"),
+        nodes=draft.machine.get("nodes"),
+        labels={column: names for column, names in draft.labels.items() if names},
+        provenance=(f"read from {name} ({draft.format})",),
+        report=draft.notes.report(),
+    )
+    return Workload(table, meta)
+
+
+def drop_rows(
+    frame: pl.DataFrame, wrong: pl.Expr, notes: Notes, rule: tuple[str, str]
+) -> pl.DataFrame:
+    """Leave rows out, and note it under (rule, why)."""
+    gone = frame.filter(wrong)
+    if gone.is_empty():
+        return frame
+    notes.add(rule[0], "dropped", rule[1], count=gone.height, examples=shown(gone))
+    return frame.filter(~wrong)
+
+
+def shown(rows: pl.DataFrame) -> list[dict[str, Any]]:
+    """Show the first few rows for a report, their line first."""
+    some = rows.head(EXAMPLES)
+    return list(examples(some.rename({LINE: "line"}) if LINE in some.columns else some))
+
+
+def _reasons(notes: Notes) -> str:
+    return "; ".join(f"{f.count} {f.action}: {f.why}" for f in notes.report()) or "it is empty"
+
+
+def _differences(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
+    """Fill what isn't given: ``runtime`` = end − start, ``wait`` = start − submit."""
+    have = set(frame.columns)
+    for name, later, earlier in (("runtime", "end", "start"), ("wait", "start", "submit")):
+        if later in have and earlier in have:
+            difference = pl.col(later) - pl.col(earlier)
+            given = pl.col(name) if name in have else pl.lit(None, dtype=pl.Float64)
+            frame = frame.with_columns(pl.coalesce(given, difference).alias(name))
+    return frame
+
+
+def _no_negatives(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
+    """Turn values that can't be negative into missing ones, and note it."""
+    for name in _NEVER_NEGATIVE:
+        if name not in frame.columns:
+            continue
+        wrong = frame.filter(pl.col(name) < 0)
+        if wrong.is_empty():
+            continue
+        notes.add(
+            f"negative_{name}",
+            "changed",
+            f"negative values of {name} were read as missing",
+            count=wrong.height,
+            examples=shown(wrong),
+        )
+        kept = pl.when(pl.col(name) >= 0).then(pl.col(name))
+        frame = frame.with_columns(kept.alias(name))
+    return frame
+
+
+def _width_from_request(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
+    if "procs" not in frame.columns:
+        frame = frame.with_columns(pl.lit(None, dtype=pl.Int64).alias("procs"))
+    if "requested_procs" not in frame.columns:
+        return frame
+    unsaid = frame.filter(pl.col("procs").is_null() & pl.col("requested_procs").is_not_null())
+    notes.add(
+        "width_from_request",
+        "noted",
+        "the number of processors allocated is missing; the number requested is taken",
+        count=unsaid.height,
+        examples=shown(unsaid),
+    )
+    return frame.with_columns(pl.coalesce("procs", "requested_procs").alias("procs"))
+
+
+def _epoch(frame: pl.DataFrame) -> float | None:
+    """Return the second of the first submission, if submit times are Unix times."""
+    earliest = frame["submit"].min()
+    if not isinstance(earliest, float) or earliest < UNIX_FROM:
+        return None
+    return float(math.floor(earliest))
+
+
+def _number_missing_ids(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
+    if "job" not in frame.columns or not frame["job"].null_count():
+        return frame
+    missing = frame["job"].is_null()
+    largest = frame["job"].max()
+    first = 1 if largest is None else int(largest) + 1  # type: ignore[arg-type]
+    why = f"rows without a job number got numbers from {first}"
+    notes.add(
+        "no_id", "changed", why, count=int(missing.sum()), examples=shown(frame.filter(missing))
+    )
+    fresh = missing.cast(pl.Int64).cum_sum() + (first - 1)
+    return frame.with_columns(frame["job"].zip_with(~missing, fresh).alias("job"))

@@ -1,0 +1,1 @@
+"""Slurm's accounts of its jobs: ``sacct`` output and the ``jobcomp/filetxt`` log."""

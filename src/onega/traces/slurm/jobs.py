@@ -1,0 +1,309 @@
+"""Slurm's records into jobs: steps and heterogeneous components folded, arrays told apart."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+import polars as pl
+
+from onega.core.errors import TraceError
+from onega.core.workload import Workload
+from onega.traces.assembling import Draft, assemble, drop_rows, shown
+from onega.traces.delimited import LINE
+from onega.traces.notes import Notes
+from onega.traces.parsing import (
+    Source,
+    durations,
+    labelled,
+    memory,
+    moments,
+    text_of,
+    whole_numbers,
+)
+from onega.traces.slurm.states import read_states
+
+_ID: Final = r"^(\d{1,18})(?:_(\d{1,18}|\[[^\]]*\]))?(?:\+(\d{1,9}))?(?:\.(.+))?$"
+
+NO_LIMIT: Final = ("UNLIMITED", "Partition_Limit", "INFINITE", "NOT_SET")
+
+_LABELLED: Final = {
+    "user": ("user", "uid"),
+    "group": ("account", "group", "gid"),
+    "queue": ("qos",),
+    "partition": ("partition",),
+}
+
+_USED: Final = {
+    *("jobid", "jobidraw", "submit", "start", "end", "state", "elapsed", "elapsedraw", "timelimit"),
+    *("timelimitraw", "ncpus", "alloccpus", "reqcpus", "nnodes", "allocnodes", "reqnodes"),
+    *("alloctres", "reqtres", "maxrss", "totalcpu", "reqmem", "user", "uid", "account", "group"),
+    *("gid", "qos", "partition"),
+}
+
+
+class SlurmTable:
+    """Slurm's columns by their names in lower case, with where each stands in the file."""
+
+    def __init__(self, frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
+        self.path = path
+        self.frame = frame
+        self.names = {name.lower(): name for name in frame.columns if name != LINE}
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a column."""
+        return name in self.names
+
+    def column(self, name: str) -> tuple[pl.Series, Source]:
+        """Return a column and its place, for the parsers."""
+        own = self.names[name]
+        return self.frame[own], Source(self.path, self.frame[LINE], own)
+
+    def filter(self, mask: pl.Series) -> SlurmTable:
+        """Keep some rows."""
+        return SlurmTable(self.frame.filter(mask), self.path)
+
+
+def read_jobs(table: SlurmTable, *, format: str, timezone: str | None, notes: Notes) -> Workload:
+    """Turn Slurm's records into a workload.
+
+    ``procs`` is AllocCPUS (NCPUS), falling back to ReqCPUS; ``runtime`` ElapsedRaw, Elapsed or
+    End − Start; ``wait`` Start − Submit; ``estimate`` the time limit; ``memory`` the largest
+    MaxRSS of any step; ``cpu_time`` TotalCPU per processor. Jobs that hadn't finished are left
+    out and reported.
+    """
+    _require(table)
+    unused = [own for name, own in table.names.items() if name not in _USED]
+    if unused:
+        why = f"columns without use here: {', '.join(unused[:12])}"
+        notes.add("unused_columns", "noted", why, count=len(unused))
+    frame, parts = _identify(table)
+    steps = parts["step"].is_not_null()
+    jobs = table.filter(~steps)
+    frame = _times(jobs, frame.filter(~steps), timezone, notes)
+    frame = _sizes(jobs, frame)
+    frame, labels = _names(jobs, frame)
+    frame = _state(jobs, frame)
+    if steps.any():
+        frame = _fold_steps(frame, table.filter(steps), parts.filter(steps), notes)
+    frame = _number_arrays(frame, notes)
+    frame = _fold_components(frame, notes)
+    frame = _finished(frame, notes)
+    draft = Draft(table.path, format, frame, notes, labels=labels, timezone=timezone)
+    return assemble(draft)
+
+
+def _require(table: SlurmTable) -> None:
+    needed = (
+        ("JobID", ("jobid", "jobidraw")),
+        ("Submit", ("submit",)),
+        ("End", ("elapsedraw", "elapsed", "end")),
+        (
+            "AllocCPUS",
+            ("alloccpus", "ncpus", "alloctres", "reqcpus", "reqtres", "nnodes", "allocnodes"),
+        ),
+    )
+    for name, accepted in needed:
+        if not any(table.has(one) for one in accepted):
+            raise TraceError(
+                f"no such column; needed: one of {', '.join(accepted)} "
+                "(sacct --parsable2 --format=JobID,User,Account,Partition,State,Submit,Start,End,"
+                "ElapsedRaw,TimelimitRaw,AllocCPUS,ReqCPUS)",
+                path=table.path,
+                line=1,
+                field=name,
+            )
+
+
+def _identify(table: SlurmTable) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Take job ids apart: number, array task, component of a heterogeneous job, step."""
+    column, source = table.column("jobid" if table.has("jobid") else "jobidraw")
+    text = text_of(column)
+    parts = text.str.extract_groups(_ID).struct.unnest()
+    parts.columns = ["number", "task", "component", "step"]
+    source.refuse(column, parts["number"].is_null(), "a job id (123, 123_4, 123+0, 123.batch)")
+    whole = text.str.split(".").list.first()
+    frame = pl.DataFrame({LINE: table.frame[LINE], "key": whole}).with_columns(
+        parts["number"].cast(pl.Int64).alias("number"), parts["task"], parts["component"]
+    )
+    raw = pl.Series("raw", [None], dtype=pl.Int64).new_from_index(0, frame.height)
+    if table.has("jobidraw") and table.has("jobid"):
+        raw = text_of(table.column("jobidraw")[0]).cast(pl.Int64, strict=False)
+    return frame.with_columns(raw.alias("raw")), parts
+
+
+def _times(
+    jobs: SlurmTable, frame: pl.DataFrame, timezone: str | None, notes: Notes
+) -> pl.DataFrame:
+    columns: dict[str, pl.Series] = {}
+    local = False
+    for name in ("submit", "start", "end"):
+        if jobs.has(name):
+            columns[name], was_local = moments(*jobs.column(name), timezone=timezone)
+            local = local or was_local
+    if local and timezone is None:
+        why = "dates have no time zone and were read as UTC; say timezone= or --timezone"
+        notes.add("no_timezone", "noted", why, count=frame.height)
+    runtimes = []
+    if jobs.has("elapsedraw"):
+        runtimes.append(durations(*jobs.column("elapsedraw")))
+    if jobs.has("elapsed"):
+        runtimes.append(durations(*jobs.column("elapsed")))
+    if runtimes:
+        columns["runtime"] = pl.select(pl.coalesce(runtimes)).to_series()
+    if jobs.has("timelimitraw"):
+        columns["estimate"] = durations(*jobs.column("timelimitraw"), unit=60.0, words=NO_LIMIT)
+    elif jobs.has("timelimit"):
+        columns["estimate"] = durations(*jobs.column("timelimit"), unit=60.0, words=NO_LIMIT)
+    if jobs.has("totalcpu"):
+        columns["cpu_time"] = durations(*jobs.column("totalcpu"))
+    return frame.with_columns(**columns)
+
+
+def _first_positive(jobs: SlurmTable, names: tuple[str, ...], tres: str) -> pl.Series:
+    """Return the first of several counts that is positive, row by row."""
+    found = [whole_numbers(*jobs.column(name)) for name in names if jobs.has(name)]
+    if jobs.has(tres):
+        text = text_of(jobs.column(tres)[0])
+        found.append(text.str.extract(r"(?:^|,)cpu=(\d{1,18})", 1).cast(pl.Int64))
+    if not found:
+        return pl.Series([None], dtype=pl.Int64).new_from_index(0, jobs.frame.height)
+    positive = [counts.set(counts <= 0, None) for counts in found]
+    return pl.select(pl.coalesce(positive)).to_series()
+
+
+def _sizes(jobs: SlurmTable, frame: pl.DataFrame) -> pl.DataFrame:
+    """Read widths and memory. Where only nodes are counted, a processor is a node."""
+    procs = _first_positive(jobs, ("alloccpus", "ncpus"), "alloctres")
+    requested = _first_positive(jobs, ("reqcpus",), "reqtres")
+    nodes = _first_positive(jobs, ("allocnodes", "nnodes", "reqnodes"), "")
+    cpus_known = any(
+        jobs.has(name) for name in ("alloccpus", "ncpus", "alloctres", "reqcpus", "reqtres")
+    )
+    if not cpus_known:
+        procs = nodes
+    frame = frame.with_columns(procs.alias("procs"), requested.alias("requested_procs"))
+    width = pl.coalesce("procs", "requested_procs").cast(pl.Float64)
+    if "cpu_time" in frame.columns:
+        frame = frame.with_columns(pl.col("cpu_time") / width)
+    if jobs.has("reqmem"):
+        amount, per = memory(*jobs.column("reqmem"), unit=2.0**20)
+        total = amount * nodes.cast(pl.Float64).zip_with(
+            per == "n", pl.repeat(1.0, len(per), eager=True)
+        )
+        width_now = frame.select(width.alias("w"))["w"]
+        each = amount.zip_with((per == "c").fill_null(value=False), total / width_now)
+        frame = frame.with_columns(each.alias("requested_memory"))
+    if jobs.has("maxrss"):
+        frame = frame.with_columns(memory(*jobs.column("maxrss"))[0].alias("memory"))
+    return frame
+
+
+def _names(jobs: SlurmTable, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, dict[int, str]]]:
+    labels = {}
+    for name, accepted in _LABELLED.items():
+        own = next((one for one in accepted if jobs.has(one)), None)
+        if own is not None:
+            ids, labels[name] = labelled(jobs.column(own)[0])
+            frame = frame.with_columns(ids.alias(name))
+    return frame, labels
+
+
+def _state(jobs: SlurmTable, frame: pl.DataFrame) -> pl.DataFrame:
+    if not jobs.has("state"):
+        return frame.with_columns(pl.lit(value=False).alias("unfinished"))
+    status, unfinished = read_states(*jobs.column("state"))
+    return frame.with_columns(status.alias("status"), unfinished.alias("unfinished"))
+
+
+def _fold_steps(
+    frame: pl.DataFrame, steps: SlurmTable, parts: pl.DataFrame, notes: Notes
+) -> pl.DataFrame:
+    """Give each job the largest MaxRSS of its steps; note steps whose job isn't in the log."""
+    keys = text_of(steps.column("jobid" if steps.has("jobid") else "jobidraw")[0])
+    keys = keys.str.split(".").list.first().alias("key")
+    known = keys.is_in(frame["key"].unique().to_list())
+    why = "job steps (123.batch, 123.0) were folded into their jobs"
+    notes.add("steps_folded", "noted", why, count=int(known.sum()))
+    orphans = steps.frame.filter(~known)
+    why = "job steps whose job is not in the log were left out"
+    notes.add("orphan_steps", "dropped", why, count=orphans.height, examples=shown(orphans))
+    if not steps.has("maxrss"):
+        return frame
+    largest = (
+        pl.DataFrame({"key": keys, "step_memory": memory(*steps.column("maxrss"))[0]})
+        .group_by("key")
+        .agg(pl.col("step_memory").max())
+    )
+    joined = frame.join(largest, on="key", how="left", maintain_order="left")
+    own = pl.col("memory") if "memory" in frame.columns else pl.lit(None, dtype=pl.Float64)
+    return joined.with_columns(pl.max_horizontal(own, "step_memory").alias("memory")).drop(
+        "step_memory"
+    )
+
+
+def _number_arrays(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
+    """Give array tasks numbers of their own: Slurm's (JobIDRaw), or fresh ones."""
+    numbers = pl.coalesce("raw", pl.when(pl.col("task").is_null()).then("number"))
+    frame = frame.with_columns(numbers.alias("job"))
+    missing = frame["job"].is_null()
+    if missing.any():
+        first = int(frame.select(pl.max_horizontal("raw", "number").max()).item()) + 1
+        fresh = missing.cast(pl.Int64).cum_sum() + (first - 1)
+        rows = shown(frame.filter(missing).select(LINE, pl.col("key").alias("JobID")))
+        why = f"array tasks (123_4) got job numbers from {first}; JobIDRaw would keep Slurm's own"
+        notes.add("array_tasks", "noted", why, count=int(missing.sum()), examples=rows)
+        frame = frame.with_columns(frame["job"].zip_with(~missing, fresh).alias("job"))
+    waiting = frame.filter(pl.col("task").str.starts_with("["))
+    why = "array tasks that never started (123_[5-9]) stand as one job per line of the log"
+    notes.add(
+        "array_rests",
+        "noted",
+        why,
+        count=waiting.height,
+        examples=shown(waiting.select(LINE, "key")),
+    )
+    return frame
+
+
+def _fold_components(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
+    """Fold the components of heterogeneous jobs (123+0, 123+1) into one job, widths added."""
+    parts = frame.filter(pl.col("component").is_not_null())
+    if parts.is_empty():
+        return frame
+    added = [name for name in ("procs", "requested_procs") if name in frame.columns]
+    largest = [name for name in ("end", "runtime", "memory") if name in frame.columns]
+    keys = ("number", "submit")
+    rest = [name for name in frame.columns if name not in (*added, *largest, *keys)]
+    folded = parts.group_by(keys, maintain_order=True).agg(
+        *(pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name) for name in added),
+        pl.col(*largest).max(),
+        pl.col(*rest).first(),
+    )
+    folded = folded.with_columns(pl.col("number").alias("job")).select(frame.columns)
+    why = f"components of heterogeneous jobs (123+0) were folded into {folded.height} jobs"
+    notes.add("components_folded", "noted", why, count=parts.height)
+    whole = frame.filter(pl.col("component").is_null())
+    return pl.concat([whole, folded]).sort(LINE, maintain_order=True)
+
+
+def _finished(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
+    """Leave out jobs that hadn't finished: their run time isn't known yet, or is too short."""
+    frame = drop_rows(
+        frame,
+        pl.col("unfinished"),
+        notes,
+        ("unfinished", "jobs that had not finished (RUNNING, PENDING, …) were left out"),
+    )
+    if "start" in frame.columns and "runtime" in frame.columns:
+        # A job that never started has no run time; sacct says 0.
+        started = pl.col("start").is_not_null() | (pl.col("runtime") > 0)
+        frame = frame.with_columns(pl.when(started).then("runtime").alias("runtime"))
+    if "status" not in frame.columns and "end" in frame.columns:
+        had_end = pl.col("end").is_not_null()
+        if "runtime" in frame.columns:
+            had_end = had_end | pl.col("runtime").is_not_null()
+        frame = drop_rows(
+            frame, ~had_end, notes, ("unfinished", "jobs without an end were left out")
+        )
+    return frame

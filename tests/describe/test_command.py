@@ -1,0 +1,115 @@
+"""`onega describe` as people and scripts call it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import onega
+from describe.logs import full_log, small_log
+from onega.cli.app import main
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments):
+        with pytest.raises(SystemExit) as leaving:
+            main([str(one) for one in arguments])
+        said = capsys.readouterr()
+        return leaving.value.code, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "log.swf"
+    onega.write(full_log(), path)
+    return path
+
+
+def test_first_screen_then_details(run, log):
+    code, out, _ = run("describe", log)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "log.swf"
+    assert "400 jobs by 14 users on 16 processors" in lines[1]
+    bullets = [number for number, line in enumerate(lines) if line.startswith("  • ")]
+    tables = [number for number, line in enumerate(lines) if line.startswith("┏")]
+    assert 5 <= len(bullets) <= 10
+    assert max(bullets) < min(tables)
+    for title in ("Distributions", "Shape of the jobs", "Relations in time", "Estimates",
+                  "Users by number", "Hours of the day, Europe/Stockholm"):  # fmt: skip
+        assert title in out
+
+
+def test_brief_is_the_first_screen(run, log):
+    _, out, _ = run("describe", log, "--brief")
+    assert "┏" not in out
+    assert len(out.splitlines()) < 15
+
+
+def test_tables_fit_eighty_columns(run, log):
+    _, out, _ = run("describe", log)
+    assert max(len(line) for line in out.splitlines() if line[:1] in "┏┡│└") <= 80
+
+
+def test_json_is_one_flat_object_equal_to_the_summary(run, log):
+    code, out, _ = run("describe", log, "--json")
+    assert code == 0
+    printed = json.loads(out)
+    expected = onega.describe(onega.read(log)).summary()
+    assert printed.keys() == expected.keys()
+    assert printed["same_procs"] == expected["same_procs"]
+    assert printed["users"] == 14
+
+
+def test_the_machines_size_can_be_given(run, log):
+    _, out, _ = run("describe", log, "--json", "--procs", 32)
+    plain = onega.describe(onega.read(log)).load.offered_load
+    assert json.loads(out)["offered_load"] == pytest.approx(plain / 2)
+
+
+def test_figures_are_written_and_named(run, log, tmp_path):
+    code, _, err = run("describe", log, "--brief", "--figures", tmp_path / "figures")
+    assert code == 0
+    assert (tmp_path / "figures" / "describe.html").stat().st_size > 1_000_000
+    assert "12 figures in" in err
+
+
+def test_what_is_missing_is_said(run, tmp_path):
+    path = tmp_path / "poor.swf"
+    onega.write(small_log(), path)
+    code, out, err = run("describe", path, "--figures", tmp_path)
+    assert code == 0
+    assert "Not measured" in out
+    assert "estimates: the log has no estimated run times" in out
+    assert "figure accuracy left out" in err
+
+
+@pytest.mark.parametrize("text", ["; MaxProcs: 4\n", ""])
+def test_a_log_without_jobs_is_one_line_and_code_2(run, tmp_path, text):
+    path = tmp_path / "empty.swf"
+    path.write_text(text)
+    code, out, err = run("describe", path)
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert "empty.swf" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["describe"], "Missing argument 'TRACE'"),
+        (["describe", "x", "--colour"], "No such option: --colour"),
+        (["descrbe", "x"], "Did you mean 'describe'?"),
+        (["describe", "x", "--procs", "many"], "--procs"),
+        (["describe", "absent.swf"], "absent.swf: no such file"),
+    ],
+)
+def test_misuse_is_one_line_and_code_2(run, arguments, said):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert len(err.splitlines()) == 1
