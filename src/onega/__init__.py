@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Comparison": "onega.adequacy.compare",
     "Description": "onega.traces.description",
+    "ExperimentError": "onega.core.errors",
     "Meta": "onega.core.meta",
     "ModelError": "onega.core.errors",
     "OnegaError": "onega.core.errors",
@@ -54,4 +55,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__all__", "__doc__", "__version__"])

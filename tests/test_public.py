@@ -1,0 +1,115 @@
+"""The public face: what is there, what it costs to import, what can go wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+import onega
+from onega.core import errors
+
+HEAVY = ("numba", "scipy", "sklearn", "plotly", "matplotlib", "pandas", "kmedoids", "pydantic")
+
+JOB = {"submit": [0], "runtime": [1], "procs": [1]}
+
+
+def fresh(code: str):
+    """What a fresh interpreter prints, as JSON."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    return json.loads(done.stdout)
+
+
+def test_all_is_sorted_and_without_repeats():
+    assert onega.__all__ == sorted(set(onega.__all__))
+
+
+def test_all_is_what_is_visible():
+    visible = fresh("import json, onega; print(json.dumps(dir(onega)))")
+    assert [name for name in visible if not name.startswith("_")] == onega.__all__
+
+
+def test_every_public_name_can_be_had_and_lives_where_it_says():
+    for name in onega.__all__:
+        thing = getattr(onega, name)
+        assert getattr(onega, name) is thing
+        assert thing.__name__.rpartition(".")[2] == name
+
+
+def test_a_package_of_the_same_name_does_not_hide_a_public_one():
+    """Importing ``onega.x.y`` sets ``onega.x``; a function ``onega.x`` has to survive that."""
+    code = """
+import json, pkgutil, types
+from importlib import import_module
+import onega
+for module in pkgutil.walk_packages(onega.__path__, "onega."):
+    import_module(module.name)
+modules = {name for name in onega.__all__ if isinstance(getattr(onega, name), types.ModuleType)}
+print(json.dumps(sorted(modules - set(onega._MODULES))))
+"""
+    assert fresh(code) == []
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
+        onega.simulat  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "import onega",
+        "from onega.cli.app import make_app; import typer; typer.main.get_command(make_app())",
+        f"import onega; onega.Workload({JOB}); onega.read",
+        f"import onega; onega.describe(onega.Workload({JOB}))",
+    ],
+)
+def test_heavy_libraries_wait_until_they_are_needed(what):
+    loaded = fresh(f"{what}\nimport json, sys; print(json.dumps(sorted(sys.modules)))")
+    assert [name for name in HEAVY if name in loaded] == []
+
+
+def all_subclasses(parent):
+    return dict.fromkeys(parent.__subclasses__(), parent) | {
+        one: above
+        for child in parent.__subclasses__()
+        for one, above in all_subclasses(child).items()
+    }
+
+
+def test_the_drawn_error_tree_is_the_real_one():
+    """Names under ├── and └── in the module's docstring, with their parents by indentation."""
+    drawn, path = {}, []
+    for line in errors.__doc__.splitlines():
+        found = re.fullmatch(r"    ((?:[│ ] {3})*)(?:[├└]── )?(\w+Error)\b.*", line)
+        if not found:
+            continue
+        branch = "── " in line
+        depth = len(found[1]) // 4 + branch
+        del path[depth:]
+        if path:
+            drawn[found[2]] = path[-1]
+        path.append(found[2])
+    real = {
+        one.__name__: above.__name__
+        for one, above in all_subclasses(errors.OnegaError).items()
+        if one.__module__.startswith("onega.")
+    }
+    assert drawn == real
+
+
+def test_every_error_is_public():
+    names = {one.__name__ for one in all_subclasses(errors.OnegaError)} | {"OnegaError"}
+    ours = {name for name in names if hasattr(errors, name)}
+    assert ours <= set(onega.__all__)
+
+
+def test_the_version_is_the_packages():
+    from importlib.metadata import version
+
+    assert onega.__version__ == version("onega")
