@@ -113,3 +113,17 @@ def test_misuse_is_one_line_and_code_2(run, arguments, said):
     assert (code, out) == (2, "")
     assert said in err
     assert len(err.splitlines()) == 1
+
+
+def test_the_first_screen_speaks_of_what_there_is(run, tmp_path):
+    path = tmp_path / "small.swf"
+    onega.write(small_log(wait=[0.0, 0.0, 9.0]), path)
+    _, out, _ = run("describe", path, "--brief")
+    assert "with --procs N its load is shown" in out
+    assert "Half of the jobs didn't wait" in out
+    assert "Most jobs come at" not in out  # 30 seconds say nothing about hours
+
+
+def test_more_asked_for_than_there_is_is_said(run, log):
+    _, out, _ = run("describe", log, "--brief", "--procs", 1)
+    assert "More than it has" in out

@@ -107,6 +107,14 @@ def test_hours_are_the_calendars(offsets, name):
     assert list(zip(hours.tolist(), weekdays.tolist())) == expected
 
 
+@pytest.mark.parametrize("name", ["Europe/Stockholm", "US/Mountain", "Australia/Lord_Howe"])
+def test_every_quarter_of_a_year_is_the_calendars(name):
+    zone = ZoneInfo(name)
+    moments = EPOCH + 900.0 * np.arange(366 * 96)
+    hours, weekdays = local_hours(moments, zone)
+    assert list(zip(hours.tolist(), weekdays.tolist())) == [twin.local(m, zone) for m in moments]
+
+
 def test_summer_time_counts():
     # 27 October 1996, 03:00 summer time → 02:00: both hours before and after are hour 2.
     zone = ZoneInfo("Europe/Stockholm")

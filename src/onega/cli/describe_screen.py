@@ -13,9 +13,15 @@ from onega.core.units import humanise_seconds
 
 if TYPE_CHECKING:
     from onega.traces.description import Description
+    from onega.traces.description.cycles import Cycles
     from onega.traces.description.marginals import Marginal
 
 HOUR = 3600.0
+DAY = 86400.0
+MIN_DAYS = 7
+"""Days from which a log says something about the hours of the day."""
+MIN_WEEKS = 4
+"""Weeks from which a log says something about weekdays."""
 
 
 def print_description(description: Description, *, brief: bool = False) -> None:
@@ -56,11 +62,11 @@ def _sentences(description: Description) -> Iterator[str]:
     """Say what a head of operations would ask first."""
     yield from _about_load(description)
     runtime, shape = description.runtime, description.shape
-    if description.wait is not None and description.load.jobs > 1:
+    if description.wait is not None and description.wait.count > 1:
         wait = description.wait
+        half = f"waited {humanise_seconds(wait.median)} or less" if wait.median else "didn't wait"
         yield (
-            f"Half of the jobs waited {humanise_seconds(wait.median)} or less; "
-            f"one in twenty waited more than {humanise_seconds(wait.p95)}."
+            f"Half of the jobs {half}; one in twenty waited more than {humanise_seconds(wait.p95)}."
         )
     if runtime is not None and runtime.count > 1:
         yield (
@@ -83,11 +89,13 @@ def _sentences(description: Description) -> Iterator[str]:
 
 def _about_load(description: Description) -> Iterator[str]:
     load = description.load
+    if load.procs is None:
+        yield "The log doesn't say how large the machine is: with --procs N its load is shown."
     if load.offered_load is None:
         return
     text = f"Users asked for {load.offered_load:.0%} of the machine's capacity"
     if load.utilisation is not None:
-        text += f"; it was busy for {load.utilisation:.0%}"
+        text += f"; it was {load.utilisation:.0%} busy"
     if load.offered_load > 1:
         text += ". More than it has: either the machine's size is wrong or queues must grow"
     yield f"{text}."
@@ -107,16 +115,21 @@ def _about_people(description: Description) -> Iterator[str]:
             f"The {len(users.active)} most active users submitted {users.active_job_share:.0%} "
             f"of the jobs{used}."
         )
-    if cycles is not None and cycles.timezone_from.startswith("nothing"):
-        yield "The log names no time zone: hours are UTC."
-    if cycles is not None and description.load.jobs > 1:
-        busy = max(cycles.hours, key=lambda slot: slot.jobs)
-        calm = min(cycles.hours, key=lambda slot: slot.jobs)
-        day = max(cycles.weekdays, key=lambda slot: slot.jobs)
-        yield (
-            f"Most jobs come at {busy.label} ({_count(busy.jobs, 'job')}) and on {day.label}s, "
-            f"fewest at {calm.label} ({calm.jobs:,})."
-        )
+    if cycles is not None and description.load.span >= MIN_DAYS * DAY:
+        yield _about_time(cycles, weekly=description.load.span >= MIN_WEEKS * 7 * DAY)
+
+
+def _about_time(cycles: Cycles, *, weekly: bool) -> str:
+    busy = max(cycles.hours, key=lambda slot: slot.jobs)
+    calm = min(cycles.hours, key=lambda slot: slot.jobs)
+    days = f" and on {max(cycles.weekdays, key=lambda slot: slot.jobs).label}s" if weekly else ""
+    note = (
+        " UTC, as the log names no time zone" if cycles.timezone_from.startswith("nothing") else ""
+    )
+    return (
+        f"Most jobs come at {busy.label} ({_count(busy.jobs, 'job')}){days}, "
+        f"fewest at {calm.label} ({calm.jobs:,}){note}."
+    )
 
 
 def _distributions(description: Description) -> None:

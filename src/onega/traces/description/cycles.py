@@ -79,24 +79,34 @@ def cycles(jobs: Jobs) -> Cycles:
 
 
 def local_hours(moments: Floats, zone: tzinfo) -> tuple[Ints, Ints]:
-    """Hour (0–23) and weekday (0 = Monday) of Unix times, in the machine's own time.
-
-    A zone's offset only changes at whole quarters of an hour, so it is looked up once per quarter.
-    """
+    """Hour (0–23) and weekday (0 = Monday) of Unix times, in the machine's own time."""
     if not np.abs(moments).max() < LAST_MOMENT:
         raise Lacking("the log's dates are outside the calendar")
-    quarters, place = np.unique(np.floor(moments / 900).astype(np.int64), return_inverse=True)
-    offsets = np.array(
-        [_offset(datetime.fromtimestamp(900 * q, tz=zone)) for q in quarters.tolist()]
-    )
-    local = np.floor(moments).astype(np.int64) + offsets[place]
+    seconds = np.floor(moments).astype(np.int64)
+    local = seconds + _offsets(seconds, zone)
     # 1 January 1970 was a Thursday.
     return local // 3600 % 24, (local // 86400 + 3) % 7
 
 
-def _offset(moment: datetime) -> int:
-    offset = moment.utcoffset()
-    return 0 if offset is None else int(offset.total_seconds())
+def _offsets(seconds: Ints, zone: tzinfo) -> Ints:
+    """Seconds east of Greenwich at each moment.
+
+    Most days have one offset, looked up once. On the few days on which it changes, it is looked up
+    for every quarter of an hour: zones change at whole quarters only.
+    """
+    days, place = np.unique(seconds // 86400, return_inverse=True)
+    begin = _looked_up(days * 86400, zone)
+    changing = (begin != _looked_up((days + 1) * 86400, zone))[place]
+    offsets = begin[place]
+    if changing.any():
+        quarters, place = np.unique(seconds[changing] // 900, return_inverse=True)
+        offsets[changing] = _looked_up(quarters * 900, zone)[place]
+    return offsets
+
+
+def _looked_up(seconds: Ints, zone: tzinfo) -> Ints:
+    found = (datetime.fromtimestamp(one, tz=zone).utcoffset() for one in seconds.tolist())
+    return np.array([0 if one is None else int(one.total_seconds()) for one in found])
 
 
 def _slots(place: Ints, labels: list[str], jobs: Jobs) -> tuple[Slot, ...]:

@@ -141,7 +141,7 @@ def _loads(
     """Offered load and utilisation, or why not."""
     procs = jobs.workload.meta.procs
     if procs is None:
-        why = "the log doesn't say how large the machine is (give it with --procs)"
+        why = "the log doesn't say how large the machine is: say it (with_machine, or --procs)"
         missing.update(offered_load=why, utilisation=why)
         return None, None
     offered = utilisation = None
