@@ -122,7 +122,8 @@ def navigation(found: list[Page], current: Page, headings: list[tuple[int, str, 
     for page in found:
         here = page.name == current.name
         mark = ' aria-current="page"' if here else ""
-        items.append(f'<li><a href="{page.name}.html"{mark}>{html.escape(page.title)}</a>')
+        label = "Start" if page.name == "index" else page.title
+        items.append(f'<li><a href="{page.name}.html"{mark}>{html.escape(label)}</a>')
         if here:
             inner = "".join(
                 f'<li><a href="#{anchor}">{html.escape(text)}</a></li>'
