@@ -34,6 +34,7 @@ _HOME = {
     "loss": "onega.queueing.loss",
     "read": "onega.traces.reading",
     "stability": "onega.queueing.stability",
+    "waiting": "onega.queueing.waiting",
     "write": "onega.traces.writing",
 }
 """Public name → the module it lives in."""

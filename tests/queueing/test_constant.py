@@ -10,12 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.stability import (
-    constant_fraction,
-    constant_partitions,
-    constant_quadrature,
-    vector_constant_fraction,
-)
 
 import onega
 from onega.core.errors import QueueingError
@@ -28,6 +22,12 @@ from onega.queueing.constant import (
 )
 from onega.queueing.harmonic import harmonic_renewal, invert_one_minus
 from onega.queueing.widths import Widths
+from reference.stability import (
+    constant_fraction,
+    constant_partitions,
+    constant_quadrature,
+    vector_constant_fraction,
+)
 
 
 @st.composite

@@ -1,4 +1,4 @@
-"""The machine without a queue: Erlang, Kaufman–Roberts against a product form, simulation, sizing."""
+"""The machine without a queue: Erlang, product form, simulation, sizing."""
 
 from __future__ import annotations
 

@@ -1,0 +1,87 @@
+"""Figures of the exact waiting times of a small machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import plotly.graph_objects as go
+
+from onega.core.units import humanise_seconds
+from onega.figures.theme import BLUE, RED, axis, bars, styled
+
+if TYPE_CHECKING:
+    from onega.queueing.waiting import Waiting
+
+
+def queue(result: Waiting) -> go.Figure:
+    """P(n jobs wait)."""
+    above = np.cumsum(result.queue[::-1])[::-1]
+    size = max(2, int(np.count_nonzero(above > 1e-3)))
+    shares = result.queue[:size]
+    figure = go.Figure(
+        bars(list(range(size)), (100 * shares).tolist(), "%{x} waiting: %{y:.3g} % of the time")
+    )
+    figure.add_vline(x=result.mean_waiting, line={"color": RED, "dash": "dash", "width": 1.5})
+    figure.add_annotation(
+        x=result.mean_waiting,
+        y=1.0,
+        yref="paper",
+        yanchor="top",
+        text=f"mean {result.mean_waiting:.3g}",
+        showarrow=False,
+        xanchor="left",
+        xshift=6,
+        font={"size": 12, "color": RED},
+    )
+    figure.update_xaxes(axis("waiting jobs"))
+    figure.update_yaxes(axis("share of time", "%"), rangemode="tozero")
+    return styled(figure, "How many jobs wait", _machine(result))
+
+
+def load(result: Waiting, points: int = 12) -> go.Figure:
+    """Mean wait against the arrival rate, up to near the stability boundary."""
+    from onega.queueing.waiting import waiting
+
+    most = result.arrival_rate / result.rho
+    shares = np.unique(np.append(np.linspace(0.1, 0.95, points), result.rho))
+    solved = [
+        waiting(
+            result.widths,
+            procs=result.procs,
+            arrival_rate=float(share) * most,
+            mean_runtime=result.mean_runtime,
+        )
+        for share in shares
+    ]
+    figure = go.Figure(
+        go.Scatter(
+            x=shares,
+            y=[one.mean_wait for one in solved],
+            mode="lines",
+            line={"color": BLUE, "width": 2.5},
+            showlegend=False,
+            hovertemplate="ρ = %{x:.3f}: mean wait %{y:.4g} s<extra></extra>",
+        )
+    )
+    figure.add_scatter(
+        x=[result.rho],
+        y=[result.mean_wait],
+        mode="markers",
+        marker={"color": RED, "size": 11},
+        name=f"ρ = {result.rho:.3g}: mean wait {humanise_seconds(result.mean_wait)}",
+        hovertemplate="mean wait %{y:.4g} s<extra></extra>",
+    )
+    figure.update_xaxes(axis("ρ, arrival rate over the largest stable one"), range=[0, 1])
+    figure.update_yaxes(axis("mean wait", "s"), rangemode="tozero")
+    return styled(figure, "How long jobs wait, by load", _machine(result))
+
+
+def _machine(result: Waiting) -> str:
+    return (
+        f"{result.procs:,} servers, ρ = {result.rho:.3g}, mean wait "
+        f"{humanise_seconds(result.mean_wait)}, {result.p_wait:.0%} of the jobs wait"
+    )
+
+
+KINDS: Final = {"queue": queue, "load": load}

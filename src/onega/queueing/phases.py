@@ -1,0 +1,212 @@
+"""Who is in service: the states of a machine that serves jobs first come, first served.
+
+Jobs of class c take k_c servers for an exponential time of rate μ_c. Either nobody waits, and the
+state is the vector n of jobs in service; or somebody does, and the state is (n, h), where h is the
+class of the first waiting job (which doesn't fit), and the classes of those behind it are still
+undecided: they are independent of everything so far. q is how many wait behind the first.
+
+When a job leaves (n, h) and h fits, h starts, and the classes behind it are drawn one by one: each
+that fits starts, the first that doesn't is the new h. That takes q down by the number drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.core.errors import QueueingError
+from onega.queueing.constant import check_servers
+from onega.queueing.widths import Widths
+
+Floats = npt.NDArray[np.float64]
+Service = tuple[int, ...]
+
+MOST_PHASES: Final = 60_000
+"""Largest number of states with somebody waiting."""
+
+Entries = dict[tuple[int, int], float]
+
+
+@dataclass(frozen=True)
+class Phases:
+    """States and transition rates, as sparse entries {(from, to): rate}.
+
+    Attributes
+    ----------
+    free
+        Vectors n while nobody waits, (0, …, 0) first.
+    blocked
+        Pairs (index into ``free``, class of the first waiting job).
+    local
+        Departures after which the first waiting job still doesn't fit.
+    down
+        ``down[d−1]``: departures after which d of those behind the first were drawn, and the last
+        of them is the new first.
+    emptied
+        ``emptied[q]``: departures from q behind the first after which nobody waits.
+    departures
+        Total departure rate of every blocked state.
+    """
+
+    widths: Widths
+    servers: int
+    rates: Floats
+    free: tuple[Service, ...]
+    blocked: tuple[tuple[int, int], ...]
+    local: Entries
+    down: tuple[Entries, ...]
+    emptied: tuple[Entries, ...]
+    departures: Floats
+
+
+def service_rates(widths: Widths, mean_runtime: float | Mapping[int, float]) -> Floats:
+    """μ_c = 1/E[S_c] for each width."""
+    if isinstance(mean_runtime, Mapping):
+        missing = [int(k) for k in widths.values if int(k) not in mean_runtime]
+        if missing:
+            raise QueueingError(f"mean_runtime has no value for width {missing[0]}")
+        means = np.array([float(mean_runtime[int(k)]) for k in widths.values])
+    else:
+        means = np.full(widths.values.size, float(mean_runtime))
+    if not np.all(np.isfinite(means) & (means > 0)):
+        raise QueueingError("mean_runtime must be a positive number of seconds")
+    return 1.0 / means
+
+
+def build_phases(widths: Widths, procs: int, rates: Floats) -> Phases:
+    """List all states of a machine and where a departure leads from each."""
+    servers = check_servers(widths, procs)
+    sizes = [int(k) for k in widths.values]
+    _refuse_many(sizes, servers)
+    free = tuple(_service_vectors(sizes, servers))
+    place = {n: i for i, n in enumerate(free)}
+    used = [sum(c * k for c, k in zip(n, sizes)) for n in free]
+    blocked = tuple(
+        (i, h) for i in range(len(free)) for h, k in enumerate(sizes) if used[i] + k > servers
+    )
+    if len(blocked) > MOST_PHASES:
+        raise _too_many(len(blocked), servers)
+    number = {state: i for i, state in enumerate(blocked)}
+    settled = _Settling(widths.probs.tolist(), sizes, servers, free, place, used)
+    local: Entries = {}
+    down: list[Entries] = []
+    emptied: list[Entries] = []
+    departures = np.zeros(len(blocked))
+    for b, (i, h) in enumerate(blocked):
+        for c, count in enumerate(free[i]):
+            if count == 0:
+                continue
+            rate = count * float(rates[c])
+            departures[b] += rate
+            after = place[_changed(free[i], c, -1)]
+            if used[after] + sizes[h] > servers:
+                _add(local, (b, number[after, h]), rate)
+                continue
+            started = place[_changed(free[after], h, 1)]
+            stops, passes = settled(started)
+            for d, targets in enumerate(stops):
+                _grow(down, d)
+                for state, weight in targets.items():
+                    _add(down[d], (b, number[state]), rate * weight)
+            for q, finals in enumerate(passes):
+                _grow(emptied, q)
+                for n, weight in finals.items():
+                    _add(emptied[q], (b, n), rate * weight)
+    return Phases(
+        widths, servers, rates, free, blocked, local, tuple(down), tuple(emptied), departures
+    )
+
+
+class _Settling:
+    """Draw waiting jobs one by one until one doesn't fit: memoised by what is in service."""
+
+    def __init__(
+        self,
+        probs: list[float],
+        sizes: list[int],
+        servers: int,
+        free: tuple[Service, ...],
+        place: dict[Service, int],
+        used: list[int],
+    ) -> None:
+        self.probs, self.sizes, self.servers = probs, sizes, servers
+        self.free, self.place, self.used = free, place, used
+        self.known: dict[
+            int, tuple[list[dict[tuple[int, int], float]], list[dict[int, float]]]
+        ] = {}
+
+    def __call__(
+        self, start: int
+    ) -> tuple[list[dict[tuple[int, int], float]], list[dict[int, float]]]:
+        """Return (stops, passes): after d+1 draws state (n, h); after q draws, all fitting, n."""
+        if start in self.known:
+            return self.known[start]
+        stops: list[dict[tuple[int, int], float]] = []
+        passes: list[dict[int, float]] = [{start: 1.0}]
+        while passes[-1]:
+            stop: dict[tuple[int, int], float] = {}
+            grown: dict[int, float] = {}
+            for n, weight in passes[-1].items():
+                for c, p in enumerate(self.probs):
+                    if self.used[n] + self.sizes[c] > self.servers:
+                        stop[n, c] = stop.get((n, c), 0.0) + weight * p
+                    else:
+                        more = self.place[_changed(self.free[n], c, 1)]
+                        grown[more] = grown.get(more, 0.0) + weight * p
+            stops.append(stop)
+            passes.append(grown)
+        passes.pop()
+        self.known[start] = stops, passes
+        return stops, passes
+
+
+def _service_vectors(sizes: list[int], servers: int) -> Iterator[Service]:
+    if not sizes:
+        yield ()
+        return
+    for count in range(servers // sizes[0] + 1):
+        for rest in _service_vectors(sizes[1:], servers - count * sizes[0]):
+            yield (count, *rest)
+
+
+def _refuse_many(sizes: list[int], servers: int) -> None:
+    """Count the states before listing them."""
+    ways = [1] + [0] * servers
+    for k in sizes:
+        for n in range(k, servers + 1):
+            ways[n] += ways[n - k]
+    states = sum(ways[n] * sum(n + k > servers for k in sizes) for n in range(servers + 1))
+    if states > MOST_PHASES:
+        raise _too_many(states, servers)
+
+
+def _too_many(states: int, servers: int) -> QueueingError:
+    return QueueingError(
+        f"{servers} servers with these widths have {states:,} states with somebody waiting "
+        f"(at most {MOST_PHASES:,}); simulate instead, or take fewer widths or servers"
+    )
+
+
+def _changed(n: Service, c: int, by: int) -> Service:
+    return (*n[:c], n[c] + by, *n[c + 1 :])
+
+
+def _add(entries: Entries, key: tuple[int, int], value: float) -> None:
+    entries[key] = entries.get(key, 0.0) + value
+
+
+def _grow(entries: list[Entries], index: int) -> None:
+    while len(entries) <= index:
+        entries.append({})
+
+
+def finite(name: str, value: float) -> float:
+    """Refuse a number that isn't positive."""
+    if not (math.isfinite(value) and value > 0):
+        raise QueueingError(f"{name} must be a positive number; got {value}")
+    return float(value)
