@@ -13,7 +13,7 @@ import pytest
 import onega
 from conftest import ROOT
 
-sys.path.append(str(ROOT / "docs"))
+sys.path.insert(0, str(ROOT / "docs"))
 
 import build
 import docstrings
