@@ -1,9 +1,9 @@
 """Numbers out of the text of a log in Standard Workload Format.
 
-One pass over the bytes. A token of at most fifteen significant digits is exact: its digits are an
-integer below 2⁵³, and one division by a power of ten up to 10²² is correctly rounded, so the
-result is what ``float()`` gives. Everything else (exponents, longer numbers, letters) is handed
-back by its place in the text, to be judged by the one Python function that both paths share.
+One pass over the bytes. A token of at most fifteen digits is exact: its digits are an integer
+below 2⁵³, and one division by a power of ten is correctly rounded, so the result is what
+``float()`` gives. Everything else (exponents, longer numbers, letters) is handed back by its
+place in the text, to be judged by the one Python function that both paths share.
 """
 
 from __future__ import annotations
@@ -20,20 +20,23 @@ FIELDS: Final = 18
 DONE: Final = 0
 TOO_MANY_ODD: Final = 1
 TOO_MANY_COMMENTS: Final = 2
+TOO_MANY_ROWS: Final = 3
 
-_POWERS: Final = 10.0 ** np.arange(23)
+_POWERS: Final = 10.0 ** np.arange(16)
 
 
 class Rows(NamedTuple):
     """Where the numbers go: one column per row of the log.
 
     ``values[f, r]`` is field f of row r, −1 where the row is shorter; ``starts[r]`` the place of
-    the row's first byte; ``fields[r]`` how many fields it has, those beyond the 18th included.
+    the row's first byte; ``fields[r]`` how many fields it has, those beyond the 18th included;
+    ``points[f]`` whether any number in field f has a decimal point.
     """
 
     values: npt.NDArray[np.float64]
     starts: npt.NDArray[np.int64]
     fields: npt.NDArray[np.int64]
+    points: npt.NDArray[np.bool_]
 
 
 class Asides(NamedTuple):
@@ -50,89 +53,101 @@ def tokenize(
     asides: Asides,
     counts: npt.NDArray[np.int64],
 ) -> int:
-    """Split text into rows of numbers; ``counts`` gets the number of rows, odd tokens, comments.
+    """Split text into rows of numbers; ``counts`` gets the rows, odd tokens, comments and lines.
 
-    ``rows`` needs room for as many rows as there are lines.
+    ``text`` must end with a newline, which saves a check of the end at every byte. If there isn't
+    room for all, the code says for what.
     """
+    # Arrays that are taken out of their tuple in the loop would be counted there each time.
+    values, starts, fields, points = rows.values, rows.starts, rows.fields, rows.points
+    odds, remarks = asides.odd, asides.comments
     end = text.size
     place = 0
     row = 0
     odd = 0
     comments = 0
+    lines = 0
     while place < end:
         byte = text[place]
         if byte == 32 or (9 <= byte <= 13):
+            lines += byte == 10
             place += 1
             continue
         if byte == 59:  # ';'
             begin = place + 1
-            while place < end and text[place] != 10:
+            while text[place] != 10:
                 place += 1
-            if comments == asides.comments.shape[0]:
+            if comments == remarks.shape[0]:
                 return TOO_MANY_COMMENTS
-            asides.comments[comments, 0] = begin
-            asides.comments[comments, 1] = place
+            remarks[comments, 0] = begin
+            remarks[comments, 1] = place
             comments += 1
             continue
-        rows.starts[row] = place
+        if row == starts.shape[0]:
+            return TOO_MANY_ROWS
+        starts[row] = place
         field = 0
-        while place < end:
-            byte = text[place]
+        while True:
+            while byte == 32:
+                place += 1
+                byte = text[place]
             if byte == 10 or byte == 59:
                 break
-            if byte == 32 or (9 <= byte <= 13):
+            if 9 <= byte <= 13:
                 place += 1
+                byte = text[place]
                 continue
             begin = place
             negative = byte == 45
             if negative or byte == 43:
                 place += 1
-            mantissa = np.int64(0)
-            seen = 0
-            significant = 0
-            decimals = -1
-            plain = True
-            while place < end:
                 byte = text[place]
-                if 48 <= byte <= 57:
-                    seen += 1
-                    if significant > 0 or byte != 48:
-                        significant += 1
-                    if significant <= 15:
-                        mantissa = mantissa * 10 + (byte - 48)
-                    if decimals >= 0:
-                        decimals += 1
-                elif byte == 46 and decimals < 0:
-                    decimals = 0
-                elif byte == 32 or (9 <= byte <= 13) or byte == 59:
-                    break
-                else:
-                    plain = False
+            first = place
+            number = np.int64(0)
+            while 48 <= byte <= 57:
+                number = number * 10 + (np.int64(byte) - 48)
                 place += 1
+                byte = text[place]
+            digits = place - first
+            value = float(number)
+            if byte == 46:  # '.'
+                place += 1
+                byte = text[place]
+                first = place
+                while 48 <= byte <= 57:
+                    number = number * 10 + (np.int64(byte) - 48)
+                    place += 1
+                    byte = text[place]
+                decimals = place - first
+                digits += decimals
+                if digits <= 15:
+                    value = float(number) / _POWERS[decimals]
+                if field < FIELDS:
+                    points[field] = True
+            plain = 0 < digits <= 15
+            while byte != 32 and not (9 <= byte <= 13) and byte != 59:
+                plain = False
+                place += 1
+                byte = text[place]
             if field < FIELDS:
-                value = float(mantissa)
-                if decimals > 0:
-                    if decimals > 22:
-                        plain = False
-                    else:
-                        value /= _POWERS[decimals]
-                rows.values[field, row] = -value if negative else value
-                if not plain or seen == 0 or significant > 15:
-                    if odd == asides.odd.shape[0]:
+                values[field, row] = -value if negative else value
+                if not plain:
+                    if odd == odds.shape[0]:
                         return TOO_MANY_ODD
-                    asides.odd[odd, 0] = row
-                    asides.odd[odd, 1] = field
-                    asides.odd[odd, 2] = begin
-                    asides.odd[odd, 3] = place
+                    odds[odd, 0] = row
+                    odds[odd, 1] = field
+                    odds[odd, 2] = begin
+                    odds[odd, 3] = place
                     odd += 1
             field += 1
-        rows.fields[row] = field
+        fields[row] = field
         for missing in range(field, FIELDS):
-            rows.values[missing, row] = -1.0
+            values[missing, row] = -1.0
         row += 1
-        while place < end and text[place] != 10:  # a comment behind the numbers
+        while text[place] != 10:  # a comment behind the numbers
             place += 1
     counts[0] = row
     counts[1] = odd
     counts[2] = comments
+    counts[3] = lines
     return DONE

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
+import numpy as np
+
 from onega.core.errors import TraceError
 
 BLOCK: Final = 1 << 22
@@ -231,6 +233,11 @@ def _check_ratio(produced: int, consumed: int, limits: Limits, path: Path) -> No
         )
 
 
+def count_lines(block: bytes) -> int:
+    """Count newlines; several times as fast as ``bytes.count`` where they are frequent."""
+    return int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == 10))
+
+
 def line_blocks(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
     r"""Yield a file's content in blocks that end where a line ends.
 
@@ -239,7 +246,7 @@ def line_blocks(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -
     """
     carried: list[bytes] = []
     carried_size = 0
-    lines = 0
+    given = 0
     first = True
     for block in blocks(path, limits):
         if first:
@@ -250,18 +257,29 @@ def line_blocks(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -
             carried.append(block)
             carried_size += len(block)
         else:
-            whole = b"".join([*carried, block[:cut]])
+            whole = b"".join([*carried, memoryview(block)[:cut]])
             carried, carried_size = [block[cut:]], len(block) - cut
-            lines += whole.count(b"\n")
+            given += len(whole)
             yield whole
         if carried_size > limits.line:
             raise TraceError(
                 f"a line of more than {limits.line:,} bytes; this is no job log",
                 path=path,
-                line=lines + 1,
+                line=_lines_within(path, given, limits) + 1,
             )
     if carried_size:
         yield b"".join(carried)
+
+
+def _lines_within(path: str | os.PathLike[str], size: int, limits: Limits) -> int:
+    """Count the lines in the first ``size`` bytes; a second pass, for a message only."""
+    lines = 0
+    for block in blocks(path, limits):
+        lines += count_lines(block[:size])
+        size -= len(block)
+        if size <= 0:
+            break
+    return lines
 
 
 def sample(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> bytes:

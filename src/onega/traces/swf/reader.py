@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -14,19 +16,30 @@ import polars as pl
 from onega.core.errors import TraceError
 from onega.core.meta import Meta
 from onega.core.report import EXAMPLES
-from onega.core.schema import JOB_TABLE, STATUS, STATUSES, SWF_STATUS_CODES
+from onega.core.schema import STATUS, STATUSES, SWF_STATUS_CODES
 from onega.core.workload import Workload
-from onega.traces.files import DEFAULT_LIMITS, Limits, line_blocks
+from onega.traces.files import DEFAULT_LIMITS, Limits, count_lines, line_blocks
 from onega.traces.notes import Notes
-from onega.traces.swf.fields import FEWEST, SWF_FIELDS, SwfField, label
+from onega.traces.swf.columns import GrowingTable, Mask
+from onega.traces.swf.fields import FEWEST, NUMBER_OF, SWF_FIELDS, SwfField, label
 from onega.traces.swf.header import SwfHeader, parse_header
-from onega.traces.swf.tokens import FIELDS, Tokens, judge, tokenize_compiled, tokenize_python
+from onega.traces.swf.tokens import (
+    FIELDS,
+    Scratch,
+    Tokens,
+    judge,
+    tokenize_compiled,
+    tokenize_python,
+)
 
 SMALL: Final = 4 << 20
 """Bytes of text up to which plain Python is quicker than waiting for the compiled kernel."""
 
+_AHEAD: Final = 2
+"""Blocks that are being tokenised while one becomes a table."""
+
 _CODES: Final = 6
-_STATUS_OF_CODE: Final = pl.Series(STATUSES[:_CODES], dtype=STATUS)
+_ALLOCATED, _REQUESTED, _STATUS = (NUMBER_OF[c] for c in ("procs", "requested_procs", "status"))
 
 
 def read_swf(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Workload:
@@ -40,11 +53,28 @@ def read_swf(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -
     stream = line_blocks(path, limits)
     first = next(stream, b"")
     second = next(stream, None)
-    small = second is None and len(first) <= SMALL
-    tokenize = tokenize_python if small else tokenize_compiled
-    for block in chain((first,), () if second is None else (second,), stream):
-        reading.take(block, tokenize(block))
+    if second is None and len(first) <= SMALL:
+        reading.take(first, tokenize_python(first))
+        return reading.finish()
+    reading.expect(path, first)
+    # The kernel runs without the GIL: while it reads the next blocks, this one becomes a table.
+    spare = [Scratch() for _ in range(_AHEAD + 1)]
+    pending: deque[tuple[bytes, Scratch, Future[Tokens]]] = deque()
+    with ThreadPoolExecutor(_AHEAD) as pool:
+        for block in chain((first,), () if second is None else (second,), stream):
+            scratch = spare.pop()
+            pending.append((block, scratch, pool.submit(tokenize_compiled, block, scratch)))
+            if not spare:
+                spare.append(_take_next(reading, pending))
+        while pending:
+            _take_next(reading, pending)
     return reading.finish()
+
+
+def _take_next(reading: _Reading, pending: deque[tuple[bytes, Scratch, Future[Tokens]]]) -> Scratch:
+    block, scratch, tokens = pending.popleft()
+    reading.take(block, tokens.result())
+    return scratch
 
 
 class _Reading:
@@ -54,11 +84,16 @@ class _Reading:
         self.path = path
         self.notes = Notes()
         self.fields = 0
-        self._frames: list[pl.DataFrame] = []
+        self._table = GrowingTable(room=0)
         self._comments: list[bytes] = []
         self._lines_before = 0
         self._block = b""
         self._tokens: Tokens | None = None
+
+    def expect(self, path: str | os.PathLike[str], first: bytes) -> None:
+        """Make room for as many rows as the file seems to have, judged by its first block."""
+        size = Path(path).stat().st_size
+        self._table = GrowingTable(room=int(1.02 * count_lines(first) * max(size / len(first), 1)))
 
     def take(self, block: bytes, tokens: Tokens) -> None:
         """Add one block of whole lines."""
@@ -66,20 +101,21 @@ class _Reading:
         self._comments += tokens.comments
         if len(tokens.starts):
             self._check_fields(tokens.fields)
-            self._frames.append(self._frame(tokens, self._resolve(tokens)))
-        self._lines_before += block.count(b"\n")
+            self._fill(tokens, self._resolve(tokens))
+        self._lines_before += tokens.lines
 
     def finish(self) -> Workload:
         """Put the blocks together."""
-        if not self._frames:
+        if not self._table.rows:
             what = "comments only" if self._comments else "nothing"
             raise TraceError(f"holds {what}, no jobs", path=self.path)
         header = parse_header(self._comments, self.notes)
-        table = pl.concat(self._frames, rechunk=True)
-        self._frames.clear()
+        table = self._table.finish()
         if self.fields < FIELDS:
             why = f"rows have {self.fields} of SWF's {FIELDS} fields; the others are missing"
             self.notes.add("short_rows", "noted", why, count=table.height)
+        if table["submit"].null_count():
+            table = table.filter(pl.col("submit").is_not_null())
         table = self._number_missing_ids(table)
         table = _finer_status(table, header)
         return Workload(table, self._meta(header))
@@ -142,22 +178,24 @@ class _Reading:
                 exact.setdefault(field, {})[row] = value
         return exact
 
-    def _frame(self, tokens: Tokens, exact: dict[int, dict[int, int]]) -> pl.DataFrame:
-        columns: dict[str, pl.Series] = {}
-        for number, field in enumerate(SWF_FIELDS, start=1):
+    def _fill(self, tokens: Tokens, exact: dict[int, dict[int, int]]) -> None:
+        """Write one block into the table."""
+        self._table.extend(len(tokens.starts))
+        missing: dict[str, Mask | None] = {}
+        for number, field in enumerate(SWF_FIELDS[: self.fields], start=1):
             values = tokens.values[number - 1]
-            if number > self.fields:
-                dtype = JOB_TABLE[field.column]
-                columns[field.column] = pl.Series([None], dtype=dtype).new_from_index(
-                    0, len(values)
-                )
-                continue
             self._check_range(values, number, field)
-            missing = self._missing(values, number, field)
-            columns[field.column] = self._series(values, missing, number, exact.get(number - 1, {}))
-        self._fall_back_on_request(columns)
-        frame = pl.DataFrame({name: columns[name].alias(name) for name in JOB_TABLE})
-        return self._drop_without_submit(frame)
+            missing[field.column] = self._missing(values, number, field)
+        self._note_without_submit(missing["submit"])
+        self._fall_back_on_request(tokens.values, missing, exact)
+        for number, field in enumerate(SWF_FIELDS[: self.fields], start=1):
+            values, unknown = tokens.values[number - 1], missing[field.column]
+            self._table.put(field.column, values, unknown, factor=field.factor)
+            for row, value in exact.get(number - 1, {}).items():
+                if not -(2**63) <= value < 2**63:
+                    raise self._fail(f"{value} does not fit into 64 bits", row, number)
+                if unknown is None or not unknown[row]:
+                    self._table.replace(field.column, row, value)
 
     def _check_range(self, values: npt.NDArray[np.float64], number: int, field: SwfField) -> None:
         if float(values.max()) > field.most:
@@ -166,14 +204,20 @@ class _Reading:
             hint = "; milliseconds?" if field.what == "seconds" else ""
             message = f"{values[row]:g}{unit} is above the largest accepted, {field.most:g}{hint}"
             raise self._fail(message, row, number)
-        if field.whole and not np.array_equal(values, np.floor(values)):
-            row = int(np.argmax(values != np.floor(values)))
+        assert self._tokens is not None
+        if not field.whole or not self._tokens.points[number - 1]:
+            return
+        fractions = values != np.floor(values)
+        if fractions.any():
+            row = int(np.argmax(fractions))
             raise self._fail(f"{values[row]:g} is not a whole number", row, number)
 
     def _missing(
         self, values: npt.NDArray[np.float64], number: int, field: SwfField
     ) -> npt.NDArray[np.bool_] | None:
         """Return where a field is missing: −1, and whatever else is negative, which is noted."""
+        if field.column == "status":
+            return self._missing_status(values)
         if float(values.min()) >= 0.0:
             return None
         missing: npt.NDArray[np.bool_] = values < 0.0
@@ -188,6 +232,22 @@ class _Reading:
             )
         return missing
 
+    def _missing_status(self, values: npt.NDArray[np.float64]) -> Mask | None:
+        known = (values >= 0) & (values < _CODES)
+        strange = np.flatnonzero(~known & (values != -1.0))
+        if strange.size:
+            self.notes.add(
+                "unknown_status",
+                "changed",
+                f"status codes other than −1 to {_CODES - 1} were read as missing",
+                count=int(strange.size),
+                examples=self._examples(strange, _STATUS),
+            )
+        if known.all():
+            return None
+        values[~known] = 0.0
+        return ~known
+
     def _examples(self, rows: npt.NDArray[np.intp], number: int) -> list[dict[str, Any]]:
         assert self._tokens is not None
         name = SWF_FIELDS[number - 1].column
@@ -201,66 +261,37 @@ class _Reading:
             for row in rows[:EXAMPLES]
         ]
 
-    def _series(
+    def _fall_back_on_request(
         self,
         values: npt.NDArray[np.float64],
-        missing: npt.NDArray[np.bool_] | None,
-        number: int,
-        exact: dict[int, int],
-    ) -> pl.Series:
-        field = SWF_FIELDS[number - 1]
-        dtype = JOB_TABLE[field.column]
-        if missing is not None and missing.all():
-            return pl.Series([None], dtype=dtype).new_from_index(0, len(values))
-        if field.column == "status":
-            return self._status(values, missing)
-        if not field.whole:
-            numbers = values * field.factor
-        else:
-            numbers = values.astype(np.int64 if dtype == pl.Int64 else np.int32)
-            for row, value in exact.items():
-                if not -(2**63) <= value < 2**63:
-                    raise self._fail(f"{value} does not fit into 64 bits", row, number)
-                numbers[row] = value
-        series = pl.Series(numbers)
-        return series if missing is None else series.set(pl.Series(missing), None)
-
-    def _status(
-        self, values: npt.NDArray[np.float64], missing: npt.NDArray[np.bool_] | None
-    ) -> pl.Series:
-        strange = values >= _CODES
-        if strange.any():
-            self.notes.add(
-                "unknown_status",
-                "changed",
-                f"status codes other than −1 to {_CODES - 1} were read as missing",
-                count=int(np.count_nonzero(strange)),
-                examples=self._examples(np.flatnonzero(strange), 11),
-            )
-            missing = strange if missing is None else missing | strange
-        if missing is None:
-            return _STATUS_OF_CODE.gather(pl.Series(values.astype(np.uint32)))
-        codes = pl.Series(np.where(missing, 0.0, values).astype(np.uint32))
-        return _STATUS_OF_CODE.gather(codes.set(pl.Series(missing), None))
-
-    def _fall_back_on_request(self, columns: dict[str, pl.Series]) -> None:
+        missing: dict[str, Mask | None],
+        exact: dict[int, dict[int, int]],
+    ) -> None:
         """Take the processors requested where the number allocated is missing."""
-        unknown = columns["procs"].is_null() & columns["requested_procs"].is_not_null()
-        rows = unknown.arg_true().to_numpy()
-        if rows.size:
-            columns["procs"] = columns["procs"].zip_with(~unknown, columns["requested_procs"])
-            self.notes.add(
-                "width_from_request",
-                "noted",
-                "the number of processors allocated is missing; the number requested is taken",
-                count=int(rows.size),
-                examples=self._examples(rows, 8),
-            )
-
-    def _drop_without_submit(self, frame: pl.DataFrame) -> pl.DataFrame:
-        rows = frame["submit"].is_null().arg_true().to_numpy()
+        unknown, unasked = missing["procs"], missing.get("requested_procs")
+        if unknown is None or self.fields < _REQUESTED:
+            return
+        rows = np.flatnonzero(unknown if unasked is None else unknown & ~unasked)
         if not rows.size:
-            return frame
+            return
+        examples = self._examples(rows, _REQUESTED)
+        values[_ALLOCATED - 1, rows] = values[_REQUESTED - 1, rows]
+        asked = exact.get(_REQUESTED - 1, {})
+        taken = {row: value for row, value in asked.items() if unknown[row]}
+        exact.setdefault(_ALLOCATED - 1, {}).update(taken)
+        unknown[rows] = False
+        self.notes.add(
+            "width_from_request",
+            "noted",
+            "the number of processors allocated is missing; the number requested is taken",
+            count=int(rows.size),
+            examples=examples,
+        )
+
+    def _note_without_submit(self, missing: Mask | None) -> None:
+        if missing is None:
+            return
+        rows = np.flatnonzero(missing)
         self.notes.add(
             "no_submit",
             "dropped",
@@ -268,7 +299,6 @@ class _Reading:
             count=int(rows.size),
             examples=self._examples(rows, 2),
         )
-        return frame.filter(pl.col("submit").is_not_null())
 
     def _number_missing_ids(self, table: pl.DataFrame) -> pl.DataFrame:
         missing = table["job"].is_null()

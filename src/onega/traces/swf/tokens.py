@@ -13,6 +13,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from onega.traces.files import count_lines
+
 FIELDS: Final = 18
 
 _PLAIN_BYTES: Final = b"0123456789+-. \t\r\x0b\x0c"
@@ -29,13 +31,19 @@ class OddToken(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """Rows of numbers: ``values[f, r]`` is field f (from 0) of row r, −1 where it is absent."""
+    """Rows of numbers: ``values[f, r]`` is field f (from 0) of row r, −1 where it is absent.
+
+    ``points[f]`` tells whether field f may hold numbers that aren't whole; ``lines`` counts the
+    newlines.
+    """
 
     values: npt.NDArray[np.float64]
     starts: npt.NDArray[np.int64]
     fields: npt.NDArray[np.int64]
+    points: npt.NDArray[np.bool_]
     odd: list[OddToken]
     comments: list[bytes]
+    lines: int
 
 
 def tokenize_python(text: bytes) -> Tokens:
@@ -64,7 +72,13 @@ def tokenize_python(text: bytes) -> Tokens:
         for number, row in enumerate(rows):
             values[: len(row), number] = row
     return Tokens(
-        values, np.array(starts, dtype=np.int64), np.array(fields, dtype=np.int64), odd, comments
+        values,
+        np.array(starts, dtype=np.int64),
+        np.array(fields, dtype=np.int64),
+        np.ones(FIELDS, dtype=np.bool_),
+        odd,
+        comments,
+        text.count(b"\n"),
     )
 
 
@@ -85,32 +99,68 @@ def _row(tokens: list[bytes], body: bytes, row: int, odd: list[OddToken]) -> lis
     return values
 
 
-def tokenize_compiled(text: bytes) -> Tokens:
-    """Split text into rows of numbers with the compiled kernel."""
+class Scratch:
+    """Memory for the kernel's answers, used again and again, as fresh memory is slow."""
+
+    def __init__(self) -> None:
+        self.make_room(0)
+
+    def make_room(self, rows: int) -> None:
+        """Have room for at least so many rows."""
+        self.values = np.empty((FIELDS, rows))
+        self.places = np.empty((2, rows), dtype=np.int64)
+
+    @property
+    def room(self) -> int:
+        """Rows that there is room for."""
+        return self.values.shape[1]
+
+
+def tokenize_compiled(text: bytes, scratch: Scratch | None = None) -> Tokens:
+    """Split text into rows of numbers with the compiled kernel.
+
+    The arrays returned are ``scratch``'s, if one is given: good until it is used again.
+    """
     from onega.kernels import swf_tokens as kernel
 
+    size = len(text)
+    if not text.endswith(b"\n"):
+        text += b"\n"
     data = np.frombuffer(text, dtype=np.uint8)
-    lines = int(np.count_nonzero(data == 10)) + 1
-    rows = kernel.Rows(
-        np.empty((FIELDS, lines)), np.empty(lines, dtype=np.int64), np.empty(lines, dtype=np.int64)
-    )
-    counts = np.zeros(3, dtype=np.int64)
-    room = [64, 256]
+    scratch = scratch or Scratch()
+    if not scratch.room:
+        scratch.make_room(64 + len(text) // 32)
+    points = np.zeros(FIELDS, dtype=np.bool_)
+    counts = np.zeros(4, dtype=np.int64)
+    room = {kernel.TOO_MANY_ODD: 64, kernel.TOO_MANY_COMMENTS: 256}
     while True:
+        rows = kernel.Rows(scratch.values, scratch.places[0], scratch.places[1], points)
         asides = kernel.Asides(
-            np.empty((room[0], 4), dtype=np.int64), np.empty((room[1], 2), dtype=np.int64)
+            np.empty((room[kernel.TOO_MANY_ODD], 4), dtype=np.int64),
+            np.empty((room[kernel.TOO_MANY_COMMENTS], 2), dtype=np.int64),
         )
         code = kernel.tokenize(data, rows, asides, counts)
         if code == kernel.DONE:
             break
-        room[code - kernel.TOO_MANY_ODD] *= 16
-    n, n_odd, n_comments = (int(count) for count in counts)
+        if code == kernel.TOO_MANY_ROWS:
+            scratch.make_room(count_lines(text))
+        else:
+            room[code] *= 16
+    n, n_odd, n_comments, lines = (int(count) for count in counts)
     odd = [
-        OddToken(int(row), int(field), text[begin:end])
-        for row, field, begin, end in asides.odd[:n_odd]
+        OddToken(row, field, text[begin:end])
+        for row, field, begin, end in asides.odd[:n_odd].tolist()
     ]
-    comments = [text[begin:end] for begin, end in asides.comments[:n_comments]]
-    return Tokens(rows.values[:, :n], rows.starts[:n], rows.fields[:n], odd, comments)
+    points[list({token.field for token in odd})] = True
+    return Tokens(
+        scratch.values[:, :n],
+        scratch.places[0, :n],
+        scratch.places[1, :n],
+        points,
+        odd,
+        [text[begin:end] for begin, end in asides.comments[:n_comments].tolist()],
+        lines - (len(text) - size),
+    )
 
 
 def judge(token: bytes) -> int | float:
