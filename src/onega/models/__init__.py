@@ -16,6 +16,13 @@ _FAMILIES = {
     "independent": "onega.models.independent:Independent",
     "markov": "onega.models.markov:Markov",
     "markov-pair": "onega.models.markov:PairMarkov",
+    "vlmc": "onega.models.vlmc:Vlmc",
+    "lublin": "onega.models.lublin:Lublin",
+    "jann": "onega.models.jann:Jann",
+    "downey": "onega.models.downey:Downey",
+    "feitelson96": "onega.models.feitelson96:Feitelson96",
+    "neural": "onega.models.neural:Neural",
+    "svr": "onega.models.svr:Svr",
 }
 
 _NAMES = {
