@@ -153,8 +153,10 @@ def memory(column: pl.Series, source: Source, *, unit: float = 1.0) -> tuple[pl.
         default=None,
         return_dtype=pl.Float64,
     )
-    values = amount.cast(pl.Float64) * factor
-    source.refuse(column, text.is_not_null() & values.is_null(), "an amount of memory (4G, 512M)")
+    bare = text.cast(pl.Float64, strict=False)
+    values = (bare * unit).zip_with(bare.is_not_null(), amount.cast(pl.Float64) * factor)
+    wrong = text.is_not_null() & (values.is_null() | ~values.is_finite())
+    source.refuse(column, wrong, "an amount of memory (4G, 512M)")
     return values, per.set(per == "", None)
 
 

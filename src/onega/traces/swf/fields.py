@@ -9,7 +9,7 @@ LONGEST: Final = 1e12
 """Seconds (31 700 years) beyond which a time is a mistake; Unix times in milliseconds are."""
 
 _WHOLE_32: Final = 2**31 - 1
-_WHOLE_64: Final = 2**63 - 1
+_WHOLE_64: Final = 2.0**63
 
 
 @dataclass(frozen=True, slots=True)

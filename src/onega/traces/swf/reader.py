@@ -174,7 +174,11 @@ class _Reading:
             except ValueError as error:
                 raise self._fail(str(error), row, field + 1) from None
             tokens.values[field, row] = value
-            if isinstance(value, int) and SWF_FIELDS[field].whole:
+            if isinstance(value, int) and SWF_FIELDS[field].most >= 2.0**63 and value >= 0:
+                if value >= 2**63:
+                    raise self._fail(f"{value} does not fit into 64 bits", row, field + 1)
+                # The float isn't the number, nor always in range: a stand-in until `_fill`.
+                tokens.values[field, row] = 0.0
                 exact.setdefault(field, {})[row] = value
         return exact
 
@@ -187,15 +191,12 @@ class _Reading:
             self._check_range(values, number, field)
             missing[field.column] = self._missing(values, number, field)
         self._note_without_submit(missing["submit"])
-        self._fall_back_on_request(tokens.values, missing, exact)
+        self._fall_back_on_request(tokens.values, missing)
         for number, field in enumerate(SWF_FIELDS[: self.fields], start=1):
             values, unknown = tokens.values[number - 1], missing[field.column]
             self._table.put(field.column, values, unknown, factor=field.factor)
             for row, value in exact.get(number - 1, {}).items():
-                if not -(2**63) <= value < 2**63:
-                    raise self._fail(f"{value} does not fit into 64 bits", row, number)
-                if unknown is None or not unknown[row]:
-                    self._table.replace(field.column, row, value)
+                self._table.replace(field.column, row, value)
 
     def _check_range(self, values: npt.NDArray[np.float64], number: int, field: SwfField) -> None:
         if float(values.max()) > field.most:
@@ -262,10 +263,7 @@ class _Reading:
         ]
 
     def _fall_back_on_request(
-        self,
-        values: npt.NDArray[np.float64],
-        missing: dict[str, Mask | None],
-        exact: dict[int, dict[int, int]],
+        self, values: npt.NDArray[np.float64], missing: dict[str, Mask | None]
     ) -> None:
         """Take the processors requested where the number allocated is missing."""
         unknown, unasked = missing["procs"], missing.get("requested_procs")
@@ -276,9 +274,6 @@ class _Reading:
             return
         examples = self._examples(rows, _REQUESTED)
         values[_ALLOCATED - 1, rows] = values[_REQUESTED - 1, rows]
-        asked = exact.get(_REQUESTED - 1, {})
-        taken = {row: value for row, value in asked.items() if unknown[row]}
-        exact.setdefault(_ALLOCATED - 1, {}).update(taken)
         unknown[rows] = False
         self.notes.add(
             "width_from_request",
