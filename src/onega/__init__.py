@@ -15,14 +15,20 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "Cluster": "onega.core.cluster",
     "Comparison": "onega.adequacy.compare",
     "Description": "onega.traces.description",
     "ExperimentError": "onega.core.errors",
     "Meta": "onega.core.meta",
     "ModelError": "onega.core.errors",
     "OnegaError": "onega.core.errors",
+    "Policy": "onega.core.policy",
+    "Power": "onega.core.cluster",
+    "Priority": "onega.core.policy",
     "QueueingError": "onega.core.errors",
+    "RateControl": "onega.core.cluster",
     "Report": "onega.core.report",
+    "Schedule": "onega.core.schedule",
     "SimulationError": "onega.core.errors",
     "TraceError": "onega.core.errors",
     "Workload": "onega.core.workload",
@@ -33,6 +39,7 @@ _HOME = {
     "limits": "onega.queueing.limits",
     "loss": "onega.queueing.loss",
     "read": "onega.traces.reading",
+    "simulate": "onega.simulation.simulate",
     "stability": "onega.queueing.stability",
     "waiting": "onega.queueing.waiting",
     "write": "onega.traces.writing",

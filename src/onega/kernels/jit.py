@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba.core import caching
+from numba.core import caching, cgutils
+from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -62,9 +63,44 @@ _install_locators()
 def kernel(function: F) -> F:
     """Compile a function of numbers and arrays: no GIL, no fast-math, cached if possible."""
     try:
-        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # numba: "no locator available": nowhere to write
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(function)
+
+
+def part(function: F) -> F:
+    """Compile a function that only kernels call: no wrapper for Python, no cache of its own.
+
+    A wrapper would unpack every array of every argument, which costs more than the function.
+    """
+    options = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(**options)(function)
+
+
+def inlined(function: F) -> F:
+    """Put a function's statements where it is called: for long ones called from one place.
+
+    Compiling a function costs about as much as its arguments have arrays, so a part of a loop that
+    takes the whole state is cheaper inside the loop.
+    """
+    return numba.njit(nogil=True, inline="always")(function)
+
+
+@intrinsic
+def unowned(typing_context: Any, array: Any) -> Any:  # noqa: ANN401
+    """Return a view of an array that numba doesn't count references to.
+
+    Taking an array out of a tuple counts a reference, atomically; in a loop that passes tuples of
+    arrays around, that costs more than the work. The caller keeps the arrays alive.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+        view = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
+        view.meminfo = cgutils.get_null_value(view.meminfo.type)
+        view.parent = cgutils.get_null_value(view.parent.type)
+        return view._getvalue()
+
+    return array(array), code
 
 
 def cache_directory() -> str | None:

@@ -1,0 +1,184 @@
+"""The machine: processors, service rates and who decides on them, power."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final, Literal
+
+from onega.core.errors import SimulationError, suggest
+
+ControlKind = Literal["none", "random", "queue", "workload"]
+CONTROLS: Final = ("none", "random", "queue", "workload")
+
+
+class OnegaWarning(UserWarning):
+    """Something given is allowed, but is probably not what was meant."""
+
+
+def _numbers(name: str, value: float | Sequence[float]) -> tuple[float, ...]:
+    given = (value,) if isinstance(value, int | float) else tuple(value)
+    numbers = tuple(float(one) for one in given)
+    if any(math.isnan(one) for one in numbers):
+        raise SimulationError(f"{name} must be numbers, got {given}")
+    return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class RateControl:
+    """Service rates and the rule that switches between them (seed 001, II, III-A, III-C).
+
+    All processors run at one common rate. There are n rates, from the lowest up, and n − 1
+    thresholds in each direction; two rates are the seed's. A run starts at the lowest.
+
+    Parameters
+    ----------
+    kind
+        ``"none"``: stays at the first rate. ``"random"``: one rate up with probability ``p_high``
+        at each submission, one down with ``p_low`` at each completion. ``"queue"``: up when a
+        submission makes the number of jobs in the system exceed ``k_high``, down when a
+        completion makes it ``k_low`` or less. ``"workload"``: up when a submission lifts the
+        remaining work of all jobs in the system, in seconds at rate 1, above ``k_high``; down at
+        the instant it sinks to ``k_low``.
+    rates
+        Work done per second; increasing.
+    k_low, k_high
+        Thresholds: ``k_low[i]`` from rate i+1 down to i, ``k_high[i]`` from i up to i+1.
+    p_low, p_high
+        Probabilities of the random rule.
+    """
+
+    kind: ControlKind = "none"
+    rates: tuple[float, ...] = (1.0,)
+    k_low: tuple[float, ...] = ()
+    k_high: tuple[float, ...] = ()
+    p_low: float = 0.0
+    p_high: float = 0.0
+
+    def __init__(
+        self,
+        kind: ControlKind = "none",
+        *,
+        rates: float | Sequence[float] = (1.0,),
+        k_low: float | Sequence[float] = (),
+        k_high: float | Sequence[float] = (),
+        p_low: float = 0.0,
+        p_high: float = 0.0,
+    ) -> None:
+        for name, value in (
+            ("kind", kind),
+            ("rates", _numbers("rates", rates)),
+            ("k_low", _numbers("k_low", k_low)),
+            ("k_high", _numbers("k_high", k_high)),
+            ("p_low", float(p_low)),
+            ("p_high", float(p_high)),
+        ):
+            object.__setattr__(self, name, value)
+        self._check()
+
+    def _check(self) -> None:
+        if self.kind not in CONTROLS:
+            raise SimulationError(
+                f"unknown rate control {self.kind!r}; {suggest(str(self.kind), CONTROLS)}"
+            )
+        if not self.rates or not all(rate > 0 and math.isfinite(rate) for rate in self.rates):
+            raise SimulationError(f"rates must be positive numbers, got {self.rates}")
+        if any(low >= high for low, high in pairwise(self.rates)):
+            raise SimulationError(
+                f"rates must increase from low to high (rate_low < rate_high), got {self.rates}"
+            )
+        if self.kind in ("queue", "workload"):
+            self._check_thresholds()
+        for name, chance in (("p_low", self.p_low), ("p_high", self.p_high)):
+            if not 0 <= chance <= 1:
+                raise SimulationError(f"{name} is a probability from 0 to 1, got {chance}")
+
+    def _check_thresholds(self) -> None:
+        wanted = len(self.rates) - 1
+        if len(self.k_low) != wanted or len(self.k_high) != wanted:
+            raise SimulationError(
+                f"{len(self.rates)} rates need {wanted} k_low and {wanted} k_high, "
+                f"got {len(self.k_low)} and {len(self.k_high)}"
+            )
+        for low, high in zip(self.k_low, self.k_high, strict=True):
+            if low > high:
+                raise SimulationError(f"k_low must not exceed k_high, got {low:g} > {high:g}")
+            if low < 0:
+                raise SimulationError(f"k_low must not be negative, got {low:g}")
+        for name, ladder in (("k_low", self.k_low), ("k_high", self.k_high)):
+            if any(a > b for a, b in pairwise(ladder)):
+                raise SimulationError(f"{name} must not decrease from rate to rate, got {ladder}")
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """Watts per processor, busy and idle, at each rate (seed 001, (11)).
+
+    Parameters
+    ----------
+    busy, idle
+        One number, or one for each rate. Any unit of power will do; energy comes out in that unit
+        times seconds.
+    """
+
+    busy: tuple[float, ...]
+    idle: tuple[float, ...]
+
+    def __init__(
+        self, busy: float | Sequence[float], idle: float | Sequence[float] = (0.0,)
+    ) -> None:
+        object.__setattr__(self, "busy", _numbers("busy power", busy))
+        object.__setattr__(self, "idle", _numbers("idle power", idle))
+        for name, values in (("busy", self.busy), ("idle", self.idle)):
+            if not values or not all(value >= 0 and math.isfinite(value) for value in values):
+                raise SimulationError(f"{name} power must be numbers, at least 0; got {values}")
+        for busy_at, idle_at in zip(*self.at(max(len(self.busy), len(self.idle))), strict=True):
+            if busy_at < idle_at:
+                warnings.warn(
+                    f"busy power {busy_at:g} is below idle power {idle_at:g}",
+                    OnegaWarning,
+                    stacklevel=3,
+                )
+
+    def at(self, levels: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return busy and idle power at each of ``levels`` rates."""
+        spread = []
+        for name, values in (("busy", self.busy), ("idle", self.idle)):
+            if len(values) not in (1, levels):
+                raise SimulationError(
+                    f"{name} power needs one number or one for each of the {levels} rates, "
+                    f"got {len(values)}"
+                )
+            spread.append(values * levels if len(values) == 1 else values)
+        return spread[0], spread[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A pool of equal processors.
+
+    Parameters
+    ----------
+    procs
+        How many.
+    rates
+        Service rates and their control; rate 1 throughout by default.
+    power
+        Watts per processor; None if energy isn't asked for.
+    """
+
+    procs: int
+    rates: RateControl = field(default_factory=RateControl)
+    power: Power | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.procs, bool) or int(self.procs) != self.procs or self.procs < 1:
+            raise SimulationError(
+                f"a machine has a whole number of processors, at least 1; got {self.procs}"
+            )
+        object.__setattr__(self, "procs", int(self.procs))
+        if self.power is not None:
+            self.power.at(len(self.rates.rates))

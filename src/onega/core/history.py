@@ -1,0 +1,62 @@
+"""How the service rate went over time, and pieces of service: what a schedule keeps beside jobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """Intervals of service, one or more for each job: rows of the workload, starts, ends."""
+
+    row: Ints
+    start: Floats
+    end: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RateHistory:
+    """The common service rate R(t), piecewise constant.
+
+    Attributes
+    ----------
+    since, level
+        From when on which level holds; the first entry is the first submission.
+    rates
+        Work per second at each level.
+    """
+
+    since: Floats
+    level: Ints
+    rates: tuple[float, ...]
+
+    @classmethod
+    def constant(cls, since: float, rate: float = 1.0) -> RateHistory:
+        """One rate for ever."""
+        return cls(np.array([since]), np.array([0], np.int64), (rate,))
+
+    def integral(self, weights: tuple[float, ...], times: npt.ArrayLike) -> Floats:
+        """Return ∫ w(level(u)) du from the first entry to each of ``times``.
+
+        With w = rates this is the work clock V, with w = busy power the energy of a processor
+        that is busy throughout (Ê of DESIGN §4).
+        """
+        at = np.asarray(times, dtype=np.float64)
+        weight = np.asarray(weights, dtype=np.float64)
+        if self.since.size == 1:
+            return np.asarray((at - self.since[0]) * weight[self.level[0]])
+        steps = np.diff(self.since) * weight[self.level[:-1]]
+        until = np.concatenate([[0.0], np.cumsum(steps)])
+        place = np.maximum(np.searchsorted(self.since, at, side="right") - 1, 0)
+        return until[place] + (at - self.since[place]) * weight[self.level[place]]
+
+    def at(self, times: npt.ArrayLike) -> Ints:
+        """Return the level right after each of ``times``."""
+        place = np.searchsorted(self.since, np.asarray(times, dtype=np.float64), side="right") - 1
+        return self.level[np.maximum(place, 0)]

@@ -1,0 +1,69 @@
+"""Confidence intervals for means: from replicates, and from one long run by batch means."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean with its confidence interval [low, high] at ``level``, from ``count`` values."""
+
+    mean: float
+    low: float
+    high: float
+    level: float
+    count: int
+
+    @property
+    def half_width(self) -> float:
+        """Half the interval's length."""
+        return (self.high - self.low) / 2
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.mean:.6g} ± {self.half_width:.2g}"
+
+
+def mean_interval(values: npt.ArrayLike, *, level: float = 0.95) -> Interval:
+    """Student's interval for the mean of independent values, e.g. one per replicate.
+
+    x̄ ± t_{n−1, (1+level)/2} · s/√n; needs at least two values.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"the level is a probability between 0 and 1, got {level}")
+    sample = np.asarray(values, dtype=np.float64)
+    if sample.size < 2:
+        raise ValueError(f"an interval needs at least two values, got {sample.size}")
+    from scipy.special import stdtrit
+
+    mean = float(sample.mean())
+    error = float(sample.std(ddof=1)) / math.sqrt(sample.size)
+    half = float(stdtrit(sample.size - 1, (1 + level) / 2)) * error
+    return Interval(mean, mean - half, mean + half, level, int(sample.size))
+
+
+def batch_means(values: npt.ArrayLike, *, batches: int = 30, level: float = 0.95) -> Interval:
+    """Interval for the mean of one long correlated series, by non-overlapping batches.
+
+    The series is cut into ``batches`` pieces of equal length (a remainder at the beginning is
+    left out, where the warm-up is); their means are taken as independent. Honest only if the
+    batches are long against the series' memory.
+    """
+    series = np.asarray(values, dtype=np.float64)
+    if batches < 2:
+        raise ValueError(f"batch means need at least two batches, got {batches}")
+    if series.size < 2 * batches:
+        raise ValueError(
+            f"{batches} batches need at least {2 * batches} values, got {series.size}; "
+            "use fewer batches or replicates"
+        )
+    length = series.size // batches
+    cut = series[series.size - length * batches :].reshape(batches, length)
+    return mean_interval(cut.mean(axis=1), level=level)

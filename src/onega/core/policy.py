@@ -1,0 +1,168 @@
+"""Scheduling policies as data: an order, a backfilling rule, and what the scheduler knows."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, Literal, cast
+
+from onega.core.errors import SimulationError, suggest
+
+Knowledge = Literal["estimate", "runtime"]
+Backfill = Literal["easy", "conservative"]
+KeyFunction = Callable[[float, float, float, float], float]
+
+ORDERS: Final = {
+    "fcfs": "first come, first served",
+    "lcfs": "last come, first served",
+    "spf": "shortest (known) work first",
+    "lpf": "longest (known) work first",
+    "saf": "smallest area (known work × processors) first",
+    "xf": "largest expansion factor (wait + estimate) / estimate first",
+    "wfp3": "largest (wait / estimate)³ × processors first",
+    "unicef": "largest wait / (log₂ processors × estimate) first",
+    "f1": "smallest log₁₀(r)·n + 870·log₁₀(s) first",
+    "f2": "smallest √r·n + 25 600·log₁₀(s) first",
+    "f3": "smallest r·n + 6 860 000·log₁₀(s) first",
+    "f4": "smallest r·√n + 530 000·log₁₀(s) first",
+    "lcfs-pr": "the newest run, as many as fit (preemptive-resume)",
+    "spf-pr": "shortest remaining work first, reordered at completions (preemptive-resume)",
+    "lpf-pr": "longest remaining work first, reordered at completions (preemptive-resume)",
+}
+"""The built-in orders. r: what the scheduler knows of the run time; n: processors; s: submission.
+
+F1 to F4 are those of Carastan-Santos and de Camargo (2017); WFP3 and UNICEF of Tang et al. (2009).
+"""
+
+PREEMPTIVE: Final = frozenset(name for name in ORDERS if name.endswith("-pr"))
+TIME_DEPENDENT: Final = frozenset({"xf", "wfp3", "unicef"})
+BACKFILLS: Final = ("easy", "conservative")
+ALIASES: Final = {
+    "easy": "fcfs+easy",
+    "conservative": "fcfs+conservative",
+    "fifo": "fcfs",
+    "sjf": "spf",
+    "ljf": "lpf",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Priority:
+    """A user's own order: a function of (now, submit, estimate, procs); the smallest goes first.
+
+    Parameters
+    ----------
+    function
+        Plain Python that numba can compile: arithmetic, `math`, comparisons. Seconds and
+        processors come in as floats; a float goes out. Equal values go in the order of arrival.
+    name
+        How it is called in results; the function's own name by default.
+    static
+        True if the value doesn't depend on ``now``: it is then evaluated once per job instead of
+        at every scheduling pass.
+    """
+
+    function: KeyFunction
+    name: str = ""
+    static: bool = False
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise SimulationError(
+                f"a priority must be a function of (now, submit, estimate, procs), "
+                f"got {self.function!r}"
+            )
+        try:
+            inspect.signature(self.function).bind(0.0, 0.0, 0.0, 0.0)
+        except TypeError:
+            raise SimulationError(
+                f"a priority function takes four arguments (now, submit, estimate, procs); "
+                f"{self._called()} takes {inspect.signature(self.function)}"
+            ) from None
+        object.__setattr__(self, "name", self._called())
+
+    def _called(self) -> str:
+        return self.name or getattr(self.function, "__name__", "priority")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a scheduler does.
+
+    Parameters
+    ----------
+    order
+        A name of `ORDERS`, a `Priority`, or a plain function that becomes one.
+    backfill
+        None, ``"easy"`` or ``"conservative"``; only for orders that don't preempt.
+    knowledge
+        ``"estimate"``: the users' estimates, the run time where one is missing; ``"runtime"``:
+        perfect knowledge; None: estimates if the log has any.
+
+    Examples
+    --------
+    >>> str(Policy.parse("spf+easy"))
+    'spf+easy'
+    >>> Policy.parse("easy") == Policy("fcfs", "easy")
+    True
+    """
+
+    order: str | Priority | KeyFunction = "fcfs"
+    backfill: Backfill | None = None
+    knowledge: Knowledge | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.order, str | Priority):
+            object.__setattr__(self, "order", Priority(self.order))
+        if isinstance(self.order, str) and self.order not in ORDERS:
+            raise SimulationError(
+                f"unknown order {self.order!r}; {suggest(self.order, ORDERS)}",
+            )
+        if self.backfill is not None and self.backfill not in BACKFILLS:
+            raise SimulationError(
+                f"unknown backfilling {self.backfill!r}; {suggest(self.backfill, BACKFILLS)}"
+            )
+        if self.knowledge not in (None, "estimate", "runtime"):
+            raise SimulationError(
+                f"unknown knowledge {self.knowledge!r}; "
+                f"{suggest(str(self.knowledge), ('estimate', 'runtime'))}"
+            )
+        if self.backfill is not None and self.order in PREEMPTIVE:
+            raise SimulationError(
+                f"{self.order} preempts, and preemptive orders take no backfilling; "
+                f"use {self.order!r} alone, or e.g. 'spf+easy'"
+            )
+
+    @classmethod
+    def parse(cls, text: str | Policy | Priority | KeyFunction) -> Policy:
+        """Read the text form ``ORDER[+BACKFILL]``; ``easy`` and ``conservative`` mean fcfs+…."""
+        if isinstance(text, Policy):
+            return text
+        if not isinstance(text, str):
+            return cls(text)
+        compact = text.strip().lower()
+        order, plus, backfill = ALIASES.get(compact, compact).partition("+")
+        order = order.strip()
+        order = ALIASES.get(order, order) if plus else order
+        if order not in ORDERS:
+            known = [*ORDERS, *ALIASES]
+            raise SimulationError(f"unknown policy {text!r}; {suggest(compact, known)}[+backfill]")
+        if plus and backfill.strip() not in BACKFILLS:
+            raise SimulationError(
+                f"unknown backfilling in {text!r}; {suggest(backfill.strip(), BACKFILLS)}"
+            )
+        return cls(order, cast(Backfill, backfill.strip()) if plus else None)
+
+    def knowing(self, knowledge: Knowledge | None) -> Policy:
+        """Return the policy with another knowledge; None leaves it."""
+        return self if knowledge is None else replace(self, knowledge=knowledge)
+
+    @property
+    def preemptive(self) -> bool:
+        """Whether a running job may be displaced."""
+        return self.order in PREEMPTIVE
+
+    def __str__(self) -> str:
+        order = self.order if isinstance(self.order, str) else cast(Priority, self.order).name
+        return f"{order}+{self.backfill}" if self.backfill else order

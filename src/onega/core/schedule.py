@@ -1,0 +1,177 @@
+"""What happened: a workload on a machine, with the start and end of every job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from onega.core import measures
+from onega.core.cluster import Cluster
+from onega.core.errors import SimulationError
+from onega.core.history import Pieces, RateHistory
+from onega.core.intervals import Interval, batch_means
+from onega.core.plotting import Plottable
+from onega.core.policy import Policy
+from onega.core.report import Finding, Report, examples
+from onega.core.workload import Workload
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Schedule(Plottable):
+    """A workload, a machine, a policy, and when every job started and ended.
+
+    Observed (from a log that has waits) or simulated: the same type, so that reality and model
+    stand on one axis. Arrays are aligned with the rows of ``workload``.
+
+    Attributes
+    ----------
+    workload, cluster, policy
+        What ran where; the policy is None for an observed schedule.
+    start, end
+        Seconds after the workload's epoch: first start and completion of each job.
+    work
+        Work done for each job, in seconds at rate 1: its run time, or its estimate if it was
+        ended there.
+    limited
+        Which jobs were ended at their estimates.
+    rates
+        How the service rate went.
+    pieces
+        All intervals of service if jobs could be displaced; None: one per job.
+    provenance
+        How it came about, a line each.
+    report
+        Jobs that were left out, and why.
+    """
+
+    FIGURES: ClassVar[str] = "schedule"
+
+    workload: Workload
+    cluster: Cluster
+    policy: Policy | None
+    start: Floats
+    end: Floats
+    work: Floats
+    limited: npt.NDArray[np.bool_]
+    rates: RateHistory
+    pieces: Pieces | None = None
+    provenance: tuple[str, ...] = ()
+    report: Report = field(default_factory=Report)
+
+    def __post_init__(self) -> None:
+        for values in (self.start, self.end, self.work, self.limited):
+            values.setflags(write=False)
+
+    @classmethod
+    def observed(cls, workload: Workload, cluster: Cluster | int | None = None) -> Schedule:
+        """Make the schedule that a log with waits tells of.
+
+        Jobs without wait, run time or width are left out and reported. The machine is the log's
+        own unless given; without either, the most processors that were ever busy at once.
+        """
+        known = (
+            pl.col("wait").is_not_null() & (pl.col("runtime") >= 0) & (pl.col("procs") > 0)
+        ).fill_null(value=False)
+        kept = workload.select(known)
+        if len(kept) == 0:
+            raise SimulationError(
+                "the log has no job with a wait, a run time and a width; "
+                "an observed schedule needs them (simulate it instead)"
+            )
+        left_out = workload.table.filter(~known)
+        why = "no wait, run time or width: not part of the observed schedule"
+        report = Report.of(
+            [Finding("unobserved", "dropped", left_out.height, why, examples(left_out))]
+        )
+        start = kept.column("submit") + kept.column("wait")
+        end = start + kept.column("runtime")
+        procs = kept.column("procs")
+        if cluster is None:
+            size = workload.meta.procs or measures.peak(start, end, procs)
+            cluster = Cluster(size)
+        elif isinstance(cluster, int):
+            cluster = Cluster(cluster)
+        return cls(
+            kept,
+            cluster,
+            None,
+            start,
+            end,
+            np.array(kept.column("runtime")),
+            np.zeros(len(kept), dtype=bool),
+            RateHistory.constant(float(kept.column("submit").min())),
+            provenance=("observed: start = submit + wait, end = start + run time",),
+            report=report,
+        )
+
+    def __len__(self) -> int:
+        return len(self.workload)
+
+    def __repr__(self) -> str:
+        origin = f"under {self.policy}" if self.policy else "observed"
+        return f"<Schedule: {len(self)} jobs {origin} on {self.cluster.procs} processors>"
+
+    @cached_property
+    def jobs(self) -> pl.DataFrame:
+        """One row per job, in the workload's order (see docs/measures.md for each column)."""
+        return measures.job_table(self)
+
+    @cached_property
+    def system(self) -> pl.DataFrame:
+        """One row per instant at which something happened: the state right after it.
+
+        Columns ``time, rate, busy, running, waiting, workload, power`` and the loads of seed 001:
+        ``potential_load`` = R·(c if somebody waits, else busy), ``effective_load`` = R·busy.
+        """
+        return measures.system_table(self)
+
+    def summary(self) -> dict[str, Any]:
+        """Means, quantiles and totals in one flat dictionary."""
+        return measures.summary(self)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table of jobs."""
+        return self.jobs
+
+    def interval(
+        self, measure: str = "wait", *, batches: int = 30, level: float = 0.95
+    ) -> Interval:
+        """Confidence interval of a measure's mean, by batch means in the order of submission."""
+        values = self._column(measure)
+        order = np.argsort(self.workload.column("submit"), kind="stable")
+        return batch_means(values[order], batches=batches, level=level)
+
+    def quantiles(
+        self, measure: str = "wait", at: tuple[float, ...] = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+    ) -> dict[float, float]:
+        """Quantiles of a job measure."""
+        values = np.quantile(self._column(measure), at)
+        return {q: float(value) for q, value in zip(at, values, strict=True)}
+
+    def by(self, key: str | pl.Expr) -> pl.DataFrame:
+        """Break measures down: by a column of the job table (``"user"``, ``"queue"``, …),
+        by ``"width"`` or ``"runtime"`` class (powers of two), or by an expression on it.
+        """  # noqa: D205
+        return measures.breakdown(self, key)
+
+    def window(self, t0: float, t1: float) -> pl.DataFrame:
+        """Return the table of the jobs submitted in [t0, t1)."""
+        return self.jobs.filter((pl.col("submit") >= t0) & (pl.col("submit") < t1))
+
+    def _column(self, measure: str) -> Floats:
+        if measure not in self.jobs.columns:
+            raise ValueError(
+                f"no job measure {measure!r}; accepted: {', '.join(self.jobs.columns)}"
+            )
+        return self.jobs[measure].to_numpy()
+
+
+Measure = Callable[[Schedule], float]

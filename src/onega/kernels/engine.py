@@ -1,0 +1,231 @@
+"""What the simulator's loops share: jobs, the machine's counters, the work clock, rate control.
+
+All processors run at one common rate R(t). A *work clock* V(t) = ∫R keeps the event heap valid
+when the rate changes: a job started at V ends when the clock reaches V + work. Between two
+changes of rate, V(t) = V₀ + (t − t₀)·R, so that with R = 1 times are exact sums, never
+accumulated.
+
+Loops run in portions and return a reason code; Python shows progress, handles Ctrl-C and raises.
+What happened beyond starts and ends (changes of rate, pieces of preempted service) goes into a
+log that Python empties between portions.
+
+State is kept in records: a record is one pointer, an array is seven values, and a loop whose parts
+take fifty arrays spends its time passing them on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.kernels.heap import Heap, heap_pop
+from onega.kernels.jit import part
+
+# Reasons to return.
+DONE, MORE, LOG_FULL, QUEUE_FULL, BAD_KEY, STUCK = 0, 1, 2, 3, 4, 5
+
+# Kinds of order: a fixed rank, a key evaluated at every pass, preemptive ones.
+RANKED, KEYED, NEWEST, SHORTEST_LEFT, LONGEST_LEFT = 0, 1, 2, 3, 4
+# Backfilling.
+BLOCKING, EASY, CONSERVATIVE = 0, 1, 2
+# Rate control.
+FIXED, RANDOM, QUEUE, WORKLOAD = 0, 1, 2, 3
+# Ties.
+INSTANT, EVENT = 0, 1
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Records = npt.NDArray[Any]
+Record = Any
+
+JOB = np.dtype(
+    [
+        ("submit", "f8"),
+        ("work", "f8"),
+        ("expect", "f8"),
+        ("procs", "i8"),
+        ("rank", "i8"),
+        ("at_rank", "i8"),
+        ("start", "f8"),
+        ("end", "f8"),
+    ],
+    align=True,
+)
+"""A job, one cache line: what it is, its rank in the policy's order (and, standing at that rank,
+the job that has it), when it started and ended. Jobs stand in the order of arrival."""
+
+MACHINE = np.dtype(
+    [
+        # Rules: codes as above, the key function, processors, chances of random control.
+        ("order", "i8"),
+        ("backfill", "i8"),
+        ("control", "i8"),
+        ("ties", "i8"),
+        ("key", "i8"),
+        ("procs", "i8"),
+        ("p_low", "f8"),
+        ("p_high", "f8"),
+        # The time, the clock's reference (t₀, V₀), the rate and its level.
+        ("now", "f8"),
+        ("t0", "f8"),
+        ("v0", "f8"),
+        ("rate", "f8"),
+        ("level", "i8"),
+        # Jobs arrived, departed and running; free processors; number of the next start.
+        ("arrived", "i8"),
+        ("departed", "i8"),
+        ("running", "i8"),
+        ("free", "i8"),
+        ("sequence", "i8"),
+        # Work of the waiting; Σ of the clock at the ends of the running (for W).
+        ("work_waiting", "f8"),
+        ("ends_running", "f8"),
+        # The head's reservation: shadow time on the work clock (−∞: unknown), extra processors.
+        ("shadow", "f8"),
+        ("extra", "i8"),
+        # Spare slots, entries in the logs, the job at fault.
+        ("spare", "i8"),
+        ("switches", "i8"),
+        ("pieces", "i8"),
+        ("culprit", "i8"),
+    ],
+    align=True,
+)
+"""The one record of rules and counters."""
+
+LEVEL = np.dtype([("rate", "f8"), ("k_low", "f8"), ("k_high", "f8")], align=True)
+"""A level of the rate, and the thresholds below which it is left downwards, above which upwards."""
+
+SWITCH = np.dtype([("time", "f8"), ("level", "i8")], align=True)
+PIECE = np.dtype([("job", "i8"), ("start", "f8"), ("end", "f8")], align=True)
+
+
+@part
+def clock(m: Record) -> float:
+    """Return V(now)."""
+    return m.v0 + (m.now - m.t0) * m.rate
+
+
+@part
+def end_time(m: Record, key: float) -> float:
+    """Return when the work clock reaches ``key`` at today's rate; never before now."""
+    return max(m.now, m.t0 + (key - m.v0) / m.rate)
+
+
+@part
+def workload(m: Record) -> float:
+    """Return W, the remaining work of all jobs in the system."""
+    return m.work_waiting + m.ends_running - m.running * clock(m)
+
+
+@part
+def set_level(m: Record, levels: Records, log: Records, level: int) -> None:
+    """Change the rate from now on, and log it; several changes at one instant are one."""
+    if level == m.level:
+        return
+    v = clock(m)
+    m.t0 = m.now
+    m.v0 = v
+    m.rate = levels[level].rate
+    m.level = level
+    place = m.switches
+    if place > 0 and log[place - 1].time == m.now:
+        place -= 1
+    log[place].time = m.now
+    log[place].level = level
+    m.switches = place + 1
+
+
+@part
+def control_arrival(m: Record, levels: Records, draws: Floats, log: Records, job: int) -> None:
+    """Decide on the rate after a submission (seed 001: (5), III-A, III-C)."""
+    level = m.level
+    top = levels.size - 1
+    if m.control == RANDOM:
+        if level < top and draws[2 * job] < m.p_high:
+            level += 1
+    else:
+        measure = float(m.arrived - m.departed) if m.control == QUEUE else workload(m)
+        while level < top and measure > levels[level].k_high:
+            level += 1
+    set_level(m, levels, log, level)
+
+
+@part
+def control_departure(m: Record, levels: Records, draws: Floats, log: Records, job: int) -> None:
+    """Decide on the rate after a completion."""
+    level = m.level
+    if m.control == RANDOM:
+        if level > 0 and draws[2 * job + 1] < m.p_low:
+            level -= 1
+    elif m.control == QUEUE:
+        while level > 0 and m.arrived - m.departed <= levels[level].k_low:
+            level -= 1
+    set_level(m, levels, log, level)
+
+
+@part
+def switch_time(m: Record, levels: Records) -> float:
+    """Return when W sinks to the lower threshold: t + (W − k_low)/(R · number running)."""
+    if m.control != WORKLOAD or m.level == 0:
+        return np.inf
+    excess = workload(m) - levels[m.level].k_low
+    if excess <= 0.0:
+        return m.now
+    if m.running == 0:
+        return np.inf
+    return m.now + excess / (m.rate * m.running)
+
+
+@part
+def advance(m: Record, levels: Records, log: Records, following: float) -> bool:
+    """Go on to the next event, at ``following`` or where the workload rule switches down.
+
+    Returns False if there is none.
+    """
+    switching = switch_time(m, levels)
+    following = min(following, switching)
+    if following == np.inf:
+        return False
+    m.now = following
+    if switching <= following:
+        set_level(m, levels, log, m.level - 1)
+    return True
+
+
+@part
+def next_event(m: Record, jobs: Records, heap: Heap) -> float:
+    """Return the time of the next completion or submission; ∞ if there is none."""
+    following = np.inf
+    if heap.size[0] > 0:
+        following = end_time(m, heap.entry[heap.entry[0].slot].key)
+    if m.arrived < jobs.size:
+        following = min(following, jobs[m.arrived].submit)
+    return following
+
+
+@part
+def submitted_by(m: Record, jobs: Records, time: float) -> int:
+    """Count the jobs that arrive up to a time."""
+    count = 0
+    while m.arrived + count < jobs.size and jobs[m.arrived + count].submit <= time:
+        count += 1
+    return count
+
+
+@part
+def collect_due(m: Record, heap: Heap, due: Ints) -> int:
+    """Take the jobs that end now out of the heap, in the order in which they started."""
+    entry = heap.entry
+    count = 0
+    while heap.size[0] > 0 and end_time(m, entry[entry[0].slot].key) <= m.now:
+        slot = heap_pop(heap)
+        place = count
+        while place > 0 and entry[due[place - 1]].seq > entry[slot].seq:
+            due[place] = due[place - 1]
+            place -= 1
+        due[place] = slot
+        count += 1
+    return count

@@ -1,0 +1,120 @@
+"""The machine of the non-preemptive orders: who runs, who waits, starting and ending jobs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from onega.kernels.engine import (
+    BLOCKING,
+    FIXED,
+    WORKLOAD,
+    Floats,
+    Ints,
+    Records,
+    clock,
+    control_departure,
+)
+from onega.kernels.heap import Heap, heap_push
+from onega.kernels.jit import inlined, unowned
+from onega.kernels.runs import Runs, runs_add, runs_take
+from onega.kernels.waiting import Waiting
+
+SLOT = np.dtype([("job", "i8"), ("expected", "f8"), ("spare", "i8")], align=True)
+"""A running job sits in a slot: which one, when it is expected to end; a stack of spare slots."""
+
+KEYED_JOB = np.dtype([("job", "i8"), ("key", "f8")], align=True)
+"""A waiting job of an order by key, and its key at this pass."""
+
+
+class State(NamedTuple):
+    """Everything a loop needs; arrays only, so that it can stop and go on.
+
+    ``machine``: one record of rules and counters; ``jobs`` with their starts and ends; ``levels``
+    of the rate and uniform ``draws`` (2j at job j's arrival, 2j+1 at its departure); ``heap``:
+    running slots by the work clock at their end; ``runs``: processors by expected end;
+    ``waiting``: the queue of ranked orders, ``queue`` that of keyed ones; ``due``: slots that end
+    now; ``log`` of changes of rate.
+    """
+
+    machine: Records
+    jobs: Records
+    levels: Records
+    draws: Floats
+    heap: Heap
+    runs: Runs
+    waiting: Waiting
+    slots: Records
+    queue: Records
+    due: Ints
+    log: Records
+
+
+@inlined
+def unowned_state(state: State) -> State:
+    """Stop counting references to the arrays (see `onega.kernels.jit.unowned`)."""
+    heap, runs, waiting = state.heap, state.runs, state.waiting
+    return State(
+        unowned(state.machine),
+        unowned(state.jobs),
+        unowned(state.levels),
+        unowned(state.draws),
+        Heap(unowned(heap.entry), unowned(heap.size)),
+        Runs(unowned(runs.entry), unowned(runs.block), unowned(runs.used)),
+        Waiting(
+            unowned(waiting.entry),
+            unowned(waiting.block),
+            unowned(waiting.shortest),
+            unowned(waiting.state),
+        ),
+        unowned(state.slots),
+        unowned(state.queue),
+        unowned(state.due),
+        unowned(state.log),
+    )
+
+
+@inlined
+def start_job(state: State, number: int) -> None:
+    """Give a job its processors now."""
+    m = state.machine[0]
+    job = state.jobs[number]
+    v = clock(m)
+    m.spare -= 1
+    slot = state.slots[m.spare].spare
+    state.slots[slot].job = number
+    heap_push(state.heap, slot, v + job.work, m.sequence)
+    m.sequence += 1
+    m.free -= job.procs
+    m.running += 1
+    job.start = m.now
+    if m.backfill != BLOCKING:
+        expected = v + job.expect
+        state.slots[slot].expected = expected
+        runs_add(state.runs, expected, job.procs)
+    if m.control == WORKLOAD:
+        m.work_waiting -= job.work
+        m.ends_running += v + job.work
+
+
+@inlined
+def end_job(state: State, slot: int) -> None:
+    """Let a job that has done its work leave, and decide on the rate."""
+    m = state.machine[0]
+    number = state.slots[slot].job
+    job = state.jobs[number]
+    job.end = m.now
+    m.free += job.procs
+    m.running -= 1
+    m.departed += 1
+    state.slots[m.spare].spare = slot
+    m.spare += 1
+    if m.backfill != BLOCKING:
+        runs_take(state.runs, state.slots[slot].expected, job.procs)
+    if m.control != FIXED:
+        if m.control == WORKLOAD:
+            m.ends_running -= state.heap.entry[slot].key
+            if m.running == 0:
+                m.ends_running = 0.0
+        control_departure(m, state.levels, state.draws, state.log, number)

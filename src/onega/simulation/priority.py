@@ -1,0 +1,112 @@
+"""Keys of the orders: arrays for fixed ones, a compiled pointer for a user's own."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numba
+import numba.experimental.function_type  # teaches numba to pass functions by their address
+import numpy as np
+import numpy.typing as npt
+from numba import types
+
+from onega.core.errors import SimulationError
+from onega.core.policy import Policy, Priority
+from onega.kernels.engine import Records
+from onega.kernels.keyed import EXPANSION, OWN, UNICEF, WFP3
+
+KEY_CODES = {"xf": EXPANSION, "wfp3": WFP3, "unicef": UNICEF}
+
+SIGNATURE = types.float64(types.float64, types.float64, types.float64, types.float64)
+
+_Native = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * 4)
+_nothing = _Native(lambda now, submit, estimate, procs: float("nan"))
+
+
+class _NoFunction(types.WrapperAddressProtocol):  # type: ignore[misc]
+    """Stands where a user's function would: built-in orders have none."""
+
+    def __wrapper_address__(self) -> int:
+        return ctypes.cast(_nothing, ctypes.c_void_p).value or 1
+
+    def signature(self) -> Any:  # noqa: ANN401
+        return SIGNATURE
+
+
+NO_FUNCTION = _NoFunction()
+
+
+@lru_cache(maxsize=64)
+def compile_priority(priority: Priority) -> Any:  # noqa: ANN401
+    """Compile a user's function to a pointer of one fixed signature; what it raises becomes NaN."""
+    try:
+        inner = numba.njit(nogil=True)(priority.function)
+        inner.compile(SIGNATURE.args)
+
+        def guarded(now: float, submit: float, estimate: float, procs: float) -> float:
+            try:
+                value = float(inner(now, submit, estimate, procs))
+            except Exception:
+                value = np.nan
+            return value
+
+        return numba.cfunc(SIGNATURE)(guarded)
+    except numba.core.errors.NumbaError as error:
+        reason = " ".join(str(error).split())[:300]
+        raise SimulationError(
+            f"the priority function {priority.name!r} can't be compiled: {reason}; "
+            "use arithmetic, math functions and comparisons of numbers only"
+        ) from None
+
+
+def explain_bad_key(priority: Priority, now: float, jobs: Records, job: int) -> str:
+    """Say what a user's function did for the job at fault: what it raised, or NaN."""
+    arguments = (now, *(float(jobs[name][job]) for name in ("submit", "expect", "procs")))
+    shown = "now={:g}, submit={:g}, estimate={:g}, procs={:g}".format(*arguments)
+    try:
+        value = priority.function(*arguments)
+    except Exception as error:
+        return f"the priority function {priority.name!r} raised {error!r} at {shown}"
+    return f"the priority function {priority.name!r} returned {value} at {shown}"
+
+
+def static_keys(policy: Policy, jobs: Records) -> npt.NDArray[np.float64] | None:
+    """Return the keys of an order that doesn't depend on the time; None if it does.
+
+    F1–F4 (Carastan-Santos, de Camargo 2017) take the submission s as the log has it, at least 1 s.
+    """
+    order = policy.order
+    expect, procs = jobs["expect"], jobs["procs"].astype(np.float64)
+    if isinstance(order, Priority):
+        return _own_keys(order, jobs) if order.static else None
+    submitted = np.log10(np.maximum(jobs["submit"], 1.0))
+    keys: dict[str, Callable[[], npt.NDArray[np.float64]]] = {
+        "lcfs": lambda: -np.arange(jobs.size, dtype=np.float64),
+        "spf": lambda: expect,
+        "lpf": lambda: -expect,
+        "saf": lambda: expect * procs,
+        "f1": lambda: np.log10(expect) * procs + 8.70e2 * submitted,
+        "f2": lambda: np.sqrt(expect) * procs + 2.56e4 * submitted,
+        "f3": lambda: expect * procs + 6.86e6 * submitted,
+        "f4": lambda: expect * np.sqrt(procs) + 5.30e5 * submitted,
+    }
+    return keys[order]() if isinstance(order, str) and order in keys else None
+
+
+def _own_keys(priority: Priority, jobs: Records) -> npt.NDArray[np.float64]:
+    call = compile_priority(priority).ctypes
+    columns = (jobs["submit"], jobs["submit"], jobs["expect"], jobs["procs"].astype(np.float64))
+    keys = np.array([call(*arguments) for arguments in zip(*columns, strict=True)])
+    bad = np.flatnonzero(np.isnan(keys))
+    if bad.size:
+        job = int(bad[0])
+        raise SimulationError(explain_bad_key(priority, float(jobs["submit"][job]), jobs, job))
+    return keys
+
+
+def key_code(policy: Policy) -> int:
+    """Return the number of a time-dependent order's key."""
+    return KEY_CODES.get(policy.order, EXPANSION) if isinstance(policy.order, str) else OWN

@@ -1,0 +1,195 @@
+"""From workload, machine and policy to the kernels' arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.core.cluster import Cluster, RateControl
+from onega.core.errors import SimulationError
+from onega.core.policy import TIME_DEPENDENT, Policy, Priority
+from onega.core.rng import Rng, generator
+from onega.core.workload import Workload
+from onega.kernels import engine, preemptive
+from onega.kernels.engine import Floats, Ints, Records
+from onega.kernels.heap import make_heap
+from onega.kernels.machine import KEYED_JOB, SLOT, State
+from onega.kernels.runs import make_runs
+from onega.kernels.waiting import make_waiting
+from onega.simulation.priority import key_code, static_keys
+
+LOG_ROOM = 65_536
+QUEUE_ROOM = 4096
+"""Room for changes of rate and for waiting jobs at first; both are renewed as needed."""
+
+PREEMPTIVE_ORDERS = {
+    "lcfs-pr": engine.NEWEST,
+    "spf-pr": engine.SHORTEST_LEFT,
+    "lpf-pr": engine.LONGEST_LEFT,
+}
+BACKFILL_CODES = {
+    None: engine.BLOCKING,
+    "easy": engine.EASY,
+    "conservative": engine.CONSERVATIVE,
+}
+CONTROL_CODES = {
+    "none": engine.FIXED,
+    "random": engine.RANDOM,
+    "queue": engine.QUEUE,
+    "workload": engine.WORKLOAD,
+}
+TIES_CODES = {"instant": engine.INSTANT, "event": engine.EVENT}
+
+
+def check_jobs(workload: Workload, procs: int) -> None:
+    """Refuse jobs that can't be simulated, by name."""
+    if len(workload) == 0:
+        raise SimulationError("the workload has no jobs; nothing to simulate")
+    table = workload.table
+    width, work, ids = workload.column("procs"), workload.column("runtime"), table["job"]
+    for wrong, message in (
+        (~(work > 0), "run times must be positive; take such jobs out with onega.clean()"),
+        (~(width > 0), "widths must be at least 1; take such jobs out with onega.clean()"),
+        (width > procs, f"wider than the machine of {procs} processors"),
+    ):
+        rows = np.flatnonzero(wrong)
+        if rows.size:
+            raise SimulationError(
+                f"{rows.size} of {len(workload)} jobs can't be simulated: {message}",
+                jobs=ids.gather(rows).to_list(),
+            )
+
+
+def work_to_do(workload: Workload, *, enforce_limits: bool) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Return each job's work, and which jobs are ended at their estimates."""
+    runtime = workload.column("runtime")
+    if not enforce_limits:
+        return np.array(runtime), np.zeros(len(workload), dtype=bool)
+    estimate = workload.column("estimate")
+    limited = (estimate > 0) & (estimate < runtime)
+    return np.where(limited, estimate, runtime), limited
+
+
+def known_work(workload: Workload, work: Floats, policy: Policy) -> Floats:
+    """Return what the scheduler knows of each job's work: estimates, else the work itself."""
+    if policy.knowledge == "runtime":
+        return work
+    estimate = workload.column("estimate")
+    return np.where(estimate > 0, estimate, work)
+
+
+def make_jobs(workload: Workload, work: Floats, policy: Policy, by_arrival: Ints | None) -> Records:
+    """Bring jobs into the order of arrival; ranks come later."""
+    jobs = np.zeros(len(workload), engine.JOB)
+    for name, values in (
+        ("submit", workload.column("submit")),
+        ("work", work),
+        ("expect", known_work(workload, work, policy)),
+        ("procs", workload.column("procs")),
+    ):
+        jobs[name] = values if by_arrival is None else values[by_arrival]
+    jobs["start"] = jobs["end"] = np.nan
+    return jobs
+
+
+def order_code(policy: Policy) -> int:
+    """Return which kind of pass an order needs."""
+    order = policy.order
+    if isinstance(order, Priority):
+        return engine.RANKED if order.static else engine.KEYED
+    if order in PREEMPTIVE_ORDERS:
+        return PREEMPTIVE_ORDERS[order]
+    return engine.KEYED if order in TIME_DEPENDENT else engine.RANKED
+
+
+def rank_jobs(policy: Policy, jobs: Records) -> None:
+    """Give every job its place in the policy's fixed order; ties by arrival."""
+    identity = np.arange(jobs.size)
+    keys = static_keys(policy, jobs) if order_code(policy) == engine.RANKED else None
+    at_rank = identity if keys is None else np.argsort(keys, kind="stable")
+    jobs["at_rank"] = at_rank
+    jobs["rank"][at_rank] = identity
+
+
+def make_machine(policy: Policy, cluster: Cluster, jobs: Records, *, ties: str) -> Records:
+    """Make the record of rules and counters: the empty machine at the first submission."""
+    machine = np.zeros(1, engine.MACHINE)
+    control = cluster.rates
+    for name, value in (
+        ("order", order_code(policy)),
+        ("backfill", BACKFILL_CODES[policy.backfill]),
+        ("control", CONTROL_CODES[control.kind]),
+        ("ties", TIES_CODES[ties]),
+        ("key", key_code(policy)),
+        ("procs", cluster.procs),
+        ("p_low", control.p_low),
+        ("p_high", control.p_high),
+        ("now", jobs["submit"][0]),
+        ("rate", control.rates[0]),
+        ("free", cluster.procs),
+        ("shadow", -np.inf),
+        ("spare", min(jobs.size, cluster.procs)),
+    ):
+        machine[name] = value
+    return machine
+
+
+def make_levels(control: RateControl) -> Records:
+    """Make the levels of the rate, each with its own way down and up."""
+    levels = np.zeros(len(control.rates), engine.LEVEL)
+    levels["rate"] = control.rates
+    if control.k_low:
+        levels["k_low"][1:] = control.k_low
+        levels["k_high"][:-1] = control.k_high
+    return levels
+
+
+def make_draws(control: RateControl, jobs: int, rng: Rng) -> Floats:
+    """Draw once for each job's arrival and once for its departure: the same for every policy."""
+    return generator(rng).random(2 * jobs) if control.kind == "random" else np.empty(0)
+
+
+def make_state(machine: Records, jobs: Records, levels: Records, draws: Floats) -> State:
+    """Make the empty machine of the non-preemptive orders."""
+    rules = machine[0]
+    slots = np.zeros(int(rules["spare"]), SLOT)
+    slots["spare"] = np.arange(slots.size)[::-1]
+    keyed = jobs.size if rules["order"] == engine.KEYED else 0
+    return State(
+        machine,
+        jobs,
+        levels,
+        draws,
+        make_heap(slots.size),
+        make_runs(slots.size if rules["backfill"] != engine.BLOCKING else 0),
+        make_waiting(min(jobs.size, QUEUE_ROOM), int(jobs["procs"].max())),
+        slots,
+        np.zeros(keyed, KEYED_JOB),
+        np.empty(slots.size, np.int64),
+        np.zeros(LOG_ROOM, engine.SWITCH),
+    )
+
+
+def make_preemptive_state(
+    machine: Records, jobs: Records, levels: Records, draws: Floats
+) -> preemptive.State:
+    """Make the empty machine of the preemptive orders."""
+    slots = int(machine[0]["spare"])
+    service = np.zeros(jobs.size, preemptive.SERVICE)
+    service["left"] = jobs["work"]
+    service["older"] = service["newer"] = -1
+    line = np.zeros(1, preemptive.LINE)
+    line["newest"] = line["edge"] = -1
+    return preemptive.State(
+        machine,
+        jobs,
+        levels,
+        draws,
+        service,
+        line,
+        make_heap(jobs.size),
+        make_heap(jobs.size),
+        np.empty(slots, np.int64),
+        np.zeros(LOG_ROOM, engine.SWITCH),
+        np.zeros(LOG_ROOM + slots, engine.PIECE),
+    )

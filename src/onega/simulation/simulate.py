@@ -1,0 +1,142 @@
+"""`simulate`: one workload, one machine, one policy → one schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, get_args
+
+import numpy as np
+
+from onega.core.cluster import Cluster, Power, RateControl
+from onega.core.errors import SimulationError, suggest
+from onega.core.history import Pieces, RateHistory
+from onega.core.policy import KeyFunction, Knowledge, Policy, Priority
+from onega.core.rng import Rng, describe_seed, seed_sequence
+from onega.core.schedule import Schedule
+from onega.core.workload import Workload
+from onega.kernels.engine import Floats, Ints, Records
+from onega.simulation import setup
+from onega.simulation.run import Outcome, Progress, Task
+
+Ties = Literal["instant", "event"]
+
+
+def simulate(
+    workload: Workload,
+    cluster: Cluster | int,
+    policy: str | Policy | Priority | KeyFunction = "fcfs",
+    *,
+    knowledge: Knowledge | None = None,
+    ties: Ties = "instant",
+    enforce_limits: bool = False,
+    rates: RateControl | None = None,
+    power: Power | None = None,
+    rng: Rng = None,
+    progress: Progress | None = None,
+) -> Schedule:
+    """Run a workload through a scheduler on a machine.
+
+    A pure function of its arguments; ``rng`` matters only to random rate control.
+
+    Parameters
+    ----------
+    workload
+        Jobs with positive run times and widths; see `onega.clean`.
+    cluster
+        The machine, or just its number of processors.
+    policy
+        ``"fcfs"``, ``"easy"``, ``"spf+easy"``, ``"fcfs+conservative"``, … (`onega.Policy`), or a
+        function of (now, submit, estimate, procs).
+    knowledge
+        What the scheduler knows of run times: ``"estimate"`` or ``"runtime"``; by default the
+        estimates if the log has any. A job without one counts with its run time.
+    ties
+        ``"instant"``: completions, then submissions, then one scheduling pass. ``"event"``:
+        submissions, then completions, and a pass after each (the simulator pyss).
+    enforce_limits
+        End a job when its work reaches its estimate.
+    rates, power
+        Instead of the cluster's.
+    rng
+        Seed of the random rate control.
+    progress
+        Called now and then with the share of jobs that have ended.
+
+    Raises
+    ------
+    SimulationError
+        A job can't be run (wider than the machine, no run time), or an argument is wrong.
+    """
+    machine = _machine(cluster, rates, power)
+    if ties not in get_args(Ties):
+        raise SimulationError(f"unknown ties {ties!r}; {suggest(str(ties), get_args(Ties))}")
+    setup.check_jobs(workload, machine.procs)
+    rule = Policy.parse(policy).knowing(knowledge)
+    if rule.knowledge is None:
+        rule = rule.knowing("estimate" if workload.has("estimate") else "runtime")
+    work, limited = setup.work_to_do(workload, enforce_limits=enforce_limits)
+    by_arrival = _by_arrival(workload)
+    jobs = setup.make_jobs(workload, work, rule, by_arrival)
+    setup.rank_jobs(rule, jobs)
+    seed = seed_sequence(rng)
+    outcome = Task(jobs, machine, rule, ties, seed, progress).run()
+    back = _scatter(by_arrival)
+    how = f"ties={ties}, rate control={machine.rates.kind}, enforce_limits={enforce_limits}"
+    return Schedule(
+        workload,
+        machine,
+        rule,
+        back(outcome.start),
+        back(outcome.end),
+        work,
+        limited,
+        _history(machine.rates, float(jobs["submit"][0]), outcome.switches),
+        _pieces(outcome, by_arrival) if rule.preemptive else None,
+        (f"simulated: {rule}, knowledge={rule.knowledge}, {how}", f"rng={describe_seed(seed)}"),
+    )
+
+
+def _machine(cluster: Cluster | int, rates: RateControl | None, power: Power | None) -> Cluster:
+    machine = cluster if isinstance(cluster, Cluster) else Cluster(cluster)
+    return Cluster(machine.procs, rates or machine.rates, power or machine.power)
+
+
+def _by_arrival(workload: Workload) -> Ints | None:
+    """Return the rows in the order of submission (table order at ties); None if they are so."""
+    submit = workload.table["submit"]
+    if submit.is_sorted():
+        return None
+    return np.argsort(submit.to_numpy(), kind="stable")
+
+
+def _scatter(by_arrival: Ints | None) -> Callable[[Floats], Floats]:
+    """Return a function that puts arrays by arrival back into the order of the rows."""
+
+    def back(values: Floats) -> Floats:
+        result = np.empty(values.shape)
+        result[slice(None) if by_arrival is None else by_arrival] = values
+        return result
+
+    return back
+
+
+def _history(control: RateControl, first: float, switches: list[Records]) -> RateHistory:
+    """Join the changes of rate; several at one instant are one, no change at all is none."""
+    since = np.concatenate([[first], *(some["time"] for some in switches)])
+    level = np.concatenate([np.zeros(1, np.int64), *(some["level"] for some in switches)])
+    last_of_instant = np.concatenate([since[1:] > since[:-1], [True]])
+    since, level = since[last_of_instant], level[last_of_instant]
+    changes = np.concatenate([[True], level[1:] != level[:-1]])
+    return RateHistory(since[changes], level[changes], control.rates)
+
+
+def _pieces(outcome: Outcome, by_arrival: Ints | None) -> Pieces:
+    """Join interrupted pieces with the last one of each job, by row and time."""
+    pieces = outcome.pieces
+    row = np.concatenate([np.arange(outcome.end.size), *(some["job"] for some in pieces)])
+    start = np.concatenate([outcome.last_start, *(some["start"] for some in pieces)])
+    end = np.concatenate([outcome.end, *(some["end"] for some in pieces)])
+    if by_arrival is not None:
+        row = by_arrival[row]
+    order = np.lexsort((start, row))
+    return Pieces(row[order], start[order], end[order])
