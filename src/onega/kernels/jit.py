@@ -1,14 +1,15 @@
 """The one decorator of all kernels: compiled, cached on disk, without the GIL.
 
 numba finds out that a cached kernel is stale from its own file only; a kernel that calls a helper
-of another file would go on using the old helper. Our cache is therefore stamped with all kernel
-sources together. A read-only installation without a writable cache directory still works: it
+of another file would go on using the old helper. Our cache is therefore stamped with the sources
+of all kernel modules that a kernel uses. A read-only installation without a writable cache directory still works: it
 compiles in every process.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -26,21 +27,29 @@ _HERE = Path(__file__).resolve().parent
 _implementation: Any = getattr(caching, "CacheImpl", None) or caching._CacheImpl
 
 
+_IMPORT = re.compile(r"^from onega\.kernels\.(\w+) import", re.MULTILINE)
+
+
 @cache
-def sources_stamp() -> str:
-    """Return a digest of all kernel sources."""
-    digest = hashlib.sha256()
-    for path in sorted(_HERE.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+def sources_stamp(module: str) -> str:
+    """Return a digest of a kernel module and of all kernel modules that it uses."""
+    sources: dict[str, str] = {}
+    wanted = [module]
+    while wanted:
+        name = wanted.pop()
+        if name not in sources:
+            sources[name] = (_HERE / f"{name}.py").read_text("utf-8")
+            wanted += _IMPORT.findall(sources[name])
+    joined = "".join(sources[name] for name in sorted(sources))
+    return hashlib.sha256(joined.encode()).hexdigest()
 
 
 def _stamped(locator: type) -> type:
-    """Derive a cache locator that serves only our kernels and stamps them with all sources."""
+    """Derive a cache locator that serves only our kernels and stamps them with their sources."""
 
     class Stamped(locator):  # type: ignore[misc]
         def get_source_stamp(self) -> object:
-            return sources_stamp()
+            return sources_stamp(Path(self._py_file).stem)
 
         @classmethod
         def from_function(cls, py_func: Any, py_file: str) -> Any:  # noqa: ANN401
