@@ -42,6 +42,7 @@ _HOME = {
     "simulate": "onega.simulation.simulate",
     "stability": "onega.queueing.stability",
     "waiting": "onega.queueing.waiting",
+    "workload_recursion": "onega.simulation.recursion",
     "write": "onega.traces.writing",
 }
 """Public name → the module it lives in."""

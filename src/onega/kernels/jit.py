@@ -2,8 +2,8 @@
 
 numba finds out that a cached kernel is stale from its own file only; a kernel that calls a helper
 of another file would go on using the old helper. Our cache is therefore stamped with the sources
-of all kernel modules that a kernel uses. A read-only installation without a writable cache directory still works: it
-compiles in every process.
+of all kernel modules that a kernel uses. A read-only installation without a writable cache
+directory still works: it compiles in every process.
 """
 
 from __future__ import annotations
