@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Cluster": "onega.core.cluster",
-    "Comparison": "onega.adequacy.compare",
+    "Comparison": "onega.comparison.compare",
     "Description": "onega.traces.description",
     "ExperimentError": "onega.core.errors",
     "Meta": "onega.core.meta",
@@ -33,8 +33,8 @@ _HOME = {
     "TraceError": "onega.core.errors",
     "Workload": "onega.core.workload",
     "clean": "onega.traces.cleaning",
-    "compare": "onega.adequacy.compare",
-    "compare_models": "onega.adequacy.compare_models",
+    "compare": "onega.comparison.compare",
+    "compare_models": "onega.comparison.compare_models",
     "describe": "onega.traces.description",
     "limits": "onega.queueing.limits",
     "loss": "onega.queueing.loss",

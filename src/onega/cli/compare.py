@@ -12,8 +12,8 @@ from onega.cli.options import JsonOption, ProcsOption, SeedOption, TraceArgument
 from onega.core.errors import ModelError
 
 if TYPE_CHECKING:
-    from onega.adequacy.compare import Comparison
-    from onega.adequacy.compare_models import ModelComparison
+    from onega.comparison.compare import Comparison
+    from onega.comparison.compare_models import ModelComparison
     from onega.core.workload import Workload
 
 _COLUMNS = {
@@ -65,7 +65,7 @@ def compare(
     log = read_trace(real, procs=procs)
     result: Comparison | ModelComparison
     if synthetic is not None:
-        from onega.adequacy.compare import compare as compare_two
+        from onega.comparison.compare import compare as compare_two
 
         result = compare_two(log, read_trace(synthetic, procs=procs))
         if not json:
@@ -84,7 +84,7 @@ def compare(
 def _compare_models(
     log: Workload, names: str, *, replicates: int, jobs: int | None, seed: int | None
 ) -> ModelComparison:
-    from onega.adequacy.compare_models import compare_models
+    from onega.comparison.compare_models import compare_models
     from onega.models import MODELS
 
     chosen = list(MODELS) if names == "all" else [n.strip() for n in names.split(",") if n.strip()]

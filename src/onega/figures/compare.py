@@ -14,8 +14,8 @@ from onega.core.distances import ks_distance
 from onega.figures.theme import COLOURS, INK, axis, power_axis, styled, time_axis
 
 if TYPE_CHECKING:
-    from onega.adequacy.compare import Comparison, Side
-    from onega.adequacy.compare_models import ModelComparison
+    from onega.comparison.compare import Comparison, Side
+    from onega.comparison.compare_models import ModelComparison
 
 _POINTS: Final = 1500
 _LAGS: Final = tuple(range(1, 51))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from onega.adequacy.compare import Comparison, Side
+from onega.comparison.compare import Comparison, Side
 from onega.core.errors import ModelError, suggest
 from onega.core.plotting import Plottable
 from onega.core.rng import Rng, child, describe_seed, seed_sequence
