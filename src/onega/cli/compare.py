@@ -115,7 +115,12 @@ def _mean(table: dict[tuple[str, str], Any], name: str, key: str) -> str:
     row = table.get((name, key))
     if row is None:
         return "–"
-    return f"{row['mean']:+.1%}" if key == "d_sa" else f"{row['mean']:.3f}"
+    return f"{row['mean']:+.1%}" if key == "d_sa" else f"{row['mean']:.{_digits(key)}f}"
+
+
+def _digits(key: str) -> int:
+    """Three digits of distances, two of correlations, as the seed prints them."""
+    return 3 if key.startswith("ks_") else 2
 
 
 def _half(table: dict[tuple[str, str], Any], name: str, key: str) -> str:
@@ -123,7 +128,7 @@ def _half(table: dict[tuple[str, str], Any], name: str, key: str) -> str:
     if row is None:
         return ""
     half = row["high"] - row["mean"]
-    return f"{half:.1%}" if key == "d_sa" else f"{half:.3f}"
+    return f"{half:.1%}" if key == "d_sa" else f"{half:.{_digits(key)}f}"
 
 
 def _write_figures(result: Comparison | ModelComparison, folder: Path, title: str) -> None:

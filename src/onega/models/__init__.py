@@ -37,7 +37,7 @@ _NAMES = {
     "TsafrirEstimates": "onega.models.tsafrir",
     "UserModel": "onega.models.users",
     "WorkloadModel": "onega.models.base",
-    "compose": "onega.models.compose",
+    "compose": "onega.models.composition",
     "from_json": "onega.models.base",
     "load": "onega.models.base",
     **{place.split(":")[1]: place.split(":")[0] for place in _FAMILIES.values()},

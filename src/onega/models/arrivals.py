@@ -168,8 +168,30 @@ class LogGammaGaps(Gaps):
 
     @classmethod
     def fit(cls, gaps: Floats) -> Self:
-        """Maximum likelihood for log(gap + 1), which is positive."""
-        return cls(*fit_gamma(np.log1p(gaps)))
+        """Choose the law whose log gaps and gaps have the means of the log's.
+
+        Maximum likelihood in logarithms says little of the mean gap, and with it of the load; the
+        model's authors correct it by a factor of the shape (their ARAR), which on logs with
+        another spread than theirs moves the whole law. Here the mean of the logarithm stays, and
+        the spread is what gives the mean gap.
+        """
+        from scipy.stats import gamma
+
+        centre = float(np.mean(np.log(gaps + 0.5)))
+        limit = max(13.0, float(np.log1p(gaps.max())))
+        grid = (np.arange(4000) + 0.5) / 4000 * limit
+
+        def mean(scale: float) -> float:
+            logs = gamma.logpdf(grid, centre / scale, scale=scale)
+            density = np.exp(logs - logs.max())
+            return float(density @ np.exp(grid) / density.sum())
+
+        low, high = 1e-3, 10.0
+        for _ in range(60):
+            middle = np.sqrt(low * high)
+            low, high = (middle, high) if mean(middle) < gaps.mean() else (low, middle)
+        scale = float(np.sqrt(low * high))
+        return cls(centre / scale, scale, limit)
 
     def draw(self, n: int, rng: Generator) -> Floats:
         """Draw n gaps."""

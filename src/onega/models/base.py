@@ -92,7 +92,7 @@ class WorkloadModel(Plottable, Part):
         *,
         rng: Rng = None,
         arrivals: str | Arrivals | None = None,
-        cycle: str | None = "polynomial",
+        cycle: str | None = None,
         estimates: str | EstimateModel | None = "auto",
         **options: Any,  # noqa: ANN401
     ) -> Self:
@@ -108,7 +108,8 @@ class WorkloadModel(Plottable, Part):
             A name of `onega.models.arrivals.GAPS`, an `Arrivals`, or None for the family's own
             way (a chain of gaps, if it has none).
         cycle
-            A name of `onega.models.cycles.CYCLES` or ``"none"``.
+            A name of `onega.models.cycles.CYCLES`, ``"none"``, or None for the family's own
+            (the polynomial, if it has none).
         estimates
             ``"beta"``, ``"gamma"``, ``"tsafrir"``, a model, ``"none"``, or ``"auto"``: if the log
             has estimates, Beta, or Gamma where many accuracies exceed 1.1.
@@ -143,7 +144,7 @@ class WorkloadModel(Plottable, Part):
         if isinstance(arrivals, Arrivals):
             return arrivals
         gaps = arrivals if arrivals or cls.OWN_GAPS else "chain"
-        return Arrivals.fit(jobs.clock, gaps=gaps, cycle=cycle)
+        return Arrivals.fit(jobs.clock, gaps=gaps, cycle=cycle or "polynomial")
 
     @classmethod
     def options(cls) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ class ContextTree(Part):
 
     def locate(self, contexts: Ints) -> Ints:
         """Node of the longest known context of each row."""
-        table = self.children(int(contexts.max(initial=0)) + 1)
+        table = self.children(int(max(contexts.max(initial=0), self.symbols.max())) + 1)
         node = np.zeros(contexts.shape[0], dtype=np.int64)
         open_rows = np.ones(node.size, dtype=np.bool_)
         for place in range(contexts.shape[1]):

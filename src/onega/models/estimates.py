@@ -19,6 +19,7 @@ from onega.core.chains import Floats
 from onega.core.errors import ModelError, suggest
 from onega.core.rng import Rng, generator
 from onega.models.alignment import HOUR, Alignment
+from onega.models.laws import fit_gamma
 from onega.models.parts import Part
 
 if TYPE_CHECKING:
@@ -129,15 +130,16 @@ class BetaEstimates(EstimateModel):
         common = mean * (1 - mean) / variance - 1
         p, q = mean * common, (1 - mean) * common
         good = (common > 0) & (p > 0)
-        if good.sum() < 2:
+        # log₂ log₂ q needs q > 1 (DESIGN §7.7): classes whose accuracies pile up at both ends
+        # have no part in q's line.
+        proper = good & (q > 1.02)
+        if good.sum() < 2 or proper.sum() < 2:
             raise ModelError(
                 "beta: fewer than two run-time classes have accuracies that differ; "
                 "Tsafrir's model may fit"
             )
         line_p = _line(where[good], np.log2(p[good]), weight[good])
-        # log₂ log₂ q exists for q > 1 only; classes of long jobs, whose accuracies pile up at
-        # both ends, have less and count as just above it.
-        line_q = _line(where[good], np.log2(np.log2(np.maximum(q[good], 1.02))), weight[good])
+        line_q = _line(where[proper], np.log2(np.log2(q[proper])), weight[proper])
         highest = float(estimate.max()) if bound is None else float(bound)
         return cls(
             *line_p,
@@ -178,12 +180,17 @@ class GammaEstimates(EstimateModel):
 
     @classmethod
     def learn(cls, runtime: Floats, estimate: Floats, *, bound: float | None = None) -> Self:
-        """Match a Gamma law per run-time class by moments, and fit the two lines."""
+        """Fit a Gamma law per run-time class by maximum likelihood, then the two lines.
+
+        Not by moments: LANL has accuracies up to 17 000, which alone would decide them.
+        """
         accuracy = runtime / estimate
-        mean, variance, weight, where = _moments(accuracy, np.frexp(runtime)[1] - 1)
-        if mean.size < 2:
+        classes = np.frexp(runtime)[1] - 1
+        _, _, weight, where = _moments(accuracy, classes)
+        if where.size < 2:
             raise ModelError("gamma: fewer than two run-time classes have accuracies that differ")
-        shape, scale = mean**2 / variance, variance / mean
+        laws = [fit_gamma(accuracy[classes == k - 0.5]) for k in where]
+        shape, scale = (np.array(values) for values in zip(*laws, strict=True))
         highest = float(estimate.max()) if bound is None else float(bound)
         return cls(
             *_line(where, np.log2(shape), weight),

@@ -37,21 +37,40 @@ class GammaDay(Cycle):
 
     def intensity(self) -> Floats:
         """Relative rate of each half hour of the week; all days are alike."""
-        from scipy.special import gammainc
-
         place = np.arange(DAY_BEGINS, DAY_BEGINS + HALF_HOURS)
-        upper = gammainc(self.shape, (place + 0.5) / self.scale)
-        lower = gammainc(self.shape, (place - 0.5) / self.scale)
         weights = np.empty(HALF_HOURS)
-        weights[(place - 1) % HALF_HOURS] = upper - lower
+        weights[(place - 1) % HALF_HOURS] = _day_weights(self.shape, self.scale)
         return np.tile(weights, 7)
 
     @classmethod
     def fit(cls, clock: Floats) -> GammaDay:
-        """Fit by maximum likelihood to the half hours of the submissions."""
+        """Fit by maximum likelihood to the half hours of the submissions.
+
+        The law is cut to one day, so the likelihood is that of the 48 shares.
+        """
+        from scipy.optimize import minimize
+
         half_hour = (np.asarray(clock) % DAY // 1800).astype(np.int64) + 1
-        place = DAY_BEGINS + (half_hour - DAY_BEGINS) % HALF_HOURS
-        return cls(*fit_gamma(place.astype(np.float64)))
+        place = (half_hour - DAY_BEGINS) % HALF_HOURS
+        counts = np.bincount(place, minlength=HALF_HOURS)
+
+        def cost(logs: Floats) -> float:
+            weights = _day_weights(*np.exp(np.clip(logs, -3, 7))) + 1e-12
+            return -float(counts @ np.log(weights / weights.sum()))
+
+        start = np.log(fit_gamma((place + DAY_BEGINS).astype(np.float64)))
+        found = minimize(cost, start, method="Nelder-Mead", options={"maxfev": 400})
+        shape, scale = np.exp(np.clip(found.x, -3, 7))
+        return cls(float(shape), float(scale))
+
+
+def _day_weights(shape: float, scale: float) -> Floats:
+    """Probability of each half hour, from the beginning of the model's day."""
+    from scipy.special import gammainc
+
+    place = np.arange(DAY_BEGINS, DAY_BEGINS + HALF_HOURS)
+    upper, lower = (gammainc(shape, (place + side) / scale) for side in (0.5, -0.5))
+    return np.asarray(upper - lower)
 
 
 def _published_arrivals() -> Arrivals:
@@ -109,10 +128,10 @@ class Lublin(WorkloadModel):
     def _fit_arrivals(
         cls, jobs: Jobs, arrivals: str | Arrivals | None, cycle: str | None
     ) -> Arrivals:
-        if arrivals is not None:
-            return super()._fit_arrivals(jobs, arrivals, cycle)
+        if arrivals is not None or cycle is not None:
+            return super()._fit_arrivals(jobs, arrivals or "log-gamma", cycle)
         day = Arrivals(None, GammaDay.fit(jobs.clock))
-        return replace(day, gaps=fit_log_gamma(day.operational_gaps(jobs.clock)[1:]))
+        return replace(day, gaps=LogGammaGaps.fit(day.operational_gaps(jobs.clock)[1:]))
 
     @classmethod
     def _fit(cls, jobs: Jobs, rng: Generator) -> dict[str, Any]:
@@ -160,33 +179,6 @@ class Lublin(WorkloadModel):
         # The archive's program draws the part anew too; the share of the first part is the same.
         drawn = truncated_gamma(shape, scale, rng, n=n, limit=self.limit)
         return Drawn(procs, np.floor(np.exp(drawn)))
-
-
-def fit_log_gamma(gaps: Floats, limit: float = 13.0) -> LogGammaGaps:
-    """Fit the Gamma law of log gaps so that the means of the log gap and of the gap are the log's.
-
-    Maximum likelihood in logarithms says little of the mean gap, and with it of the load; the
-    model's authors correct it by a factor of the shape (their ARAR), which on logs with another
-    spread than theirs moves the whole law. Here the mean of the logarithm stays, and the spread is
-    what gives the mean gap.
-    """
-    from scipy.stats import gamma
-
-    centre = float(np.mean(np.log(gaps + 0.5)))
-    limit = max(limit, float(np.log1p(gaps.max())))
-    grid = (np.arange(4000) + 0.5) / 4000 * limit
-
-    def mean(scale: float) -> float:
-        logs = gamma.logpdf(grid, centre / scale, scale=scale)
-        density = np.exp(logs - logs.max())
-        return float(density @ np.exp(grid) / density.sum())
-
-    low, high = 1e-3, 10.0
-    for _ in range(60):
-        middle = np.sqrt(low * high)
-        low, high = (middle, high) if mean(middle) < gaps.mean() else (low, middle)
-    scale = float(np.sqrt(low * high))
-    return LogGammaGaps(centre / scale, scale, limit)
 
 
 def two_stage_cdf(x: npt.ArrayLike, stages: tuple[float, float, float, float]) -> Floats:

@@ -1,0 +1,98 @@
+"""Every registered model keeps the contract."""
+
+from __future__ import annotations
+
+import pytest
+from contract import check_model, example_log
+
+from onega.core.errors import ModelError
+from onega.models import MODELS, from_json, load
+
+# KS between samples of a model and of its refit. Learnt functions come back less exactly than
+# counts do; so do Jann's three moments of heavy tails (the order may jump), and Feitelson's runs of
+# up to a thousand equal jobs (two samples of one model differ by 0.06).
+TOLERANCE = {"jann": 0.12, "feitelson96": 0.15, "neural": 0.12, "svr": 0.12, "vlmc": 0.08}
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_model_keeps_the_contract(name, log, tmp_path):
+    check_model(MODELS[name], log, tmp_path, tolerance=TOLERANCE.get(name, 0.05))
+
+
+@pytest.mark.parametrize("within", ["uniform", "observed", "repeating"])
+@pytest.mark.parametrize("coupling", ["width-from-runtime", "runtime-from-width", "joint", "none"])
+def test_markov_variants_keep_it_too(within, coupling, log, tmp_path):
+    from contract import check_json, check_reproducible, check_sample
+
+    model = MODELS["markov"].fit(log, within=within, coupling=coupling)
+    check_sample(model, 400, model.sample(400, rng=1))
+    check_reproducible(model)
+    check_json(model, tmp_path)
+
+
+@pytest.mark.parametrize("arrivals", ["poisson", "gamma", "weibull", "hyperexp", "log-gamma",
+                                      "chain", "mmpp"])  # fmt: skip
+@pytest.mark.parametrize("cycle", ["polynomial", "half-hours", "day-night", "none"])
+def test_any_arrivals_under_any_cycle(arrivals, cycle, log, tmp_path):
+    from contract import check_json, check_load, check_sample
+
+    model = MODELS["independent"].fit(log, arrivals=arrivals, cycle=cycle)
+    drawn = model.sample(3000, rng=1)
+    check_sample(model, 3000, drawn)
+    check_json(model, tmp_path)
+    check_load(model)
+    # The rate is the log's: 3000 gaps of a law with coefficient of variation up to 4 have a mean
+    # with standard error 7 %.
+    assert drawn.span / log.span == pytest.approx(1, abs=0.3)
+
+
+@pytest.mark.parametrize("estimates", ["beta", "gamma", "tsafrir", "none"])
+def test_any_model_can_carry_any_estimates(estimates, log, tmp_path):
+    from contract import check_json, check_sample
+
+    model = MODELS["lublin"].fit(log, estimates=estimates)
+    assert (model.estimates is None) == (estimates == "none")
+    check_sample(model, 400, model.sample(400, rng=1))
+    check_json(model, tmp_path)
+
+
+def test_a_log_without_users_or_estimates_will_do():
+    bare = example_log(users=False, estimates=False)
+    for name in ("markov", "neural", "feitelson96"):
+        model = MODELS[name].fit(bare, rng=0)
+        assert model.estimates is None
+        assert model.sample(100, rng=0).table["estimate"].null_count() == 100
+
+
+def test_registry_is_lazy_and_honest():
+    assert "markov" in MODELS
+    assert "nope" not in MODELS
+    assert len(MODELS) == len(list(MODELS))
+    for name, family in MODELS.items():
+        assert name == family.KIND
+        assert family.TITLE
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"onega_model": "marcov"}', "not json"])
+def test_files_that_are_no_models_are_refused(text, tmp_path):
+    path = tmp_path / "m.json"
+    path.write_text(text)
+    with pytest.raises(ModelError, match=r"m\.json: "):
+        load(path)
+    with pytest.raises(ModelError):
+        from_json(text)
+
+
+def test_load_of_a_family_refuses_another(log, tmp_path):
+    path = tmp_path / "m.json"
+    MODELS["independent"].fit(log).save(path)
+    with pytest.raises(ModelError, match="independent model, not a markov one"):
+        MODELS["markov"].load(path)
+    assert MODELS["independent"].load(path).KIND == "independent"
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    path = tmp_path / "m.json"
+    path.write_bytes(b"\xff\xfe\x00\x80")
+    with pytest.raises(ModelError, match="isn't text"):
+        load(path)
