@@ -150,7 +150,7 @@ def check_refit(family, model, tolerance):
         assert ks_distance(values, laws(second)[name]) < tolerance, name
     assert again.machine == model.machine
     area = [float(w.column("procs").astype(float) @ w.column("runtime")) for w in (first, second)]
-    assert area[1] / area[0] == pytest.approx(1, abs=0.3)
+    assert area[1] / area[0] == pytest.approx(1, abs=6 * tolerance)
 
 
 def check_model(family, log, folder, *, tolerance=0.05, **options):
