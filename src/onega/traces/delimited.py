@@ -72,7 +72,8 @@ def _reader(lines: Iterable[str], separator: str) -> CsvReader:
 def _lines(path: str | os.PathLike[str], limits: Limits) -> Iterator[str]:
     for block in line_blocks(path, limits):
         # Split at newlines only: str.splitlines would also split at characters inside names.
-        yield from block.decode("utf-8", "replace").removesuffix("\n").split("\n")
+        lines = block.decode("utf-8", "replace").removesuffix("\n").split("\n")
+        yield from (line + "\n" for line in lines)
 
 
 def _rows(reader: CsvReader, path: str | os.PathLike[str]) -> Iterator[tuple[int, list[str]]]:

@@ -13,6 +13,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
@@ -115,21 +116,22 @@ def _compression_of_content(start: bytes) -> Compression | None:
     return next((c for c in COMPRESSIONS if start.startswith(c.magic)), None)
 
 
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _opened(path: Path) -> IO[bytes]:
     """Open for reading; a missing file, a directory or a refusal is one clear line."""
     try:
         if path.is_dir():
             raise TraceError("is a directory; give one log file", path=path)
-        with path.open("rb") as raw:
-            yield raw
+        return path.open("rb")
     except FileNotFoundError:
         raise TraceError("no such file", path=path) from None
     except PermissionError:
         raise TraceError("can't be read: permission denied", path=path) from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise TraceError(f"can't be read: {reason or error}", path=path) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise TraceError(f"can't be read: {_reason(error)}", path=path) from None
+
+
+def _reason(error: Exception) -> str:
+    return str((error.strerror if isinstance(error, OSError) else None) or error)
 
 
 def blocks(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
@@ -143,20 +145,25 @@ def blocks(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> Ite
     """
     path = Path(path)
     with _opened(path) as raw:
-        start = raw.read(16)
-        raw_pieces = _raw_pieces(raw, start)
-        compression = _compression_of_content(start)
+        raw_pieces = _raw_pieces(raw, path)
+        first = next(raw_pieces, b"")
+        raw_pieces = chain((first,), raw_pieces)
+        compression = _compression_of_content(first)
         if compression is None:
             yield from _bounded(raw_pieces, limits, path)
         else:
             yield from _bounded(_decompressed(raw_pieces, compression, limits, path), limits, path)
 
 
-def _raw_pieces(raw: IO[bytes], start: bytes) -> Iterator[bytes]:
-    piece = start + raw.read(BLOCK - len(start))
-    while piece:
+def _raw_pieces(raw: IO[bytes], path: Path) -> Iterator[bytes]:
+    while True:
+        try:
+            piece = raw.read(BLOCK)
+        except OSError as error:
+            raise TraceError(f"can't be read: {_reason(error)}", path=path) from None
+        if not piece:
+            return
         yield piece
-        piece = raw.read(BLOCK)
 
 
 def _bounded(pieces: Iterator[bytes], limits: Limits, path: Path) -> Iterator[bytes]:
@@ -335,7 +342,7 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        raise TraceError(f"can't be written: {error.strerror or error}", path=path) from None
+        raise TraceError(f"can't be written: {_reason(error)}", path=path) from None
 
 
 def _compressing(raw: IO[bytes], compression: Compression | None) -> Iterator[IO[bytes]]:

@@ -66,9 +66,9 @@ def _read_swf(path: str | os.PathLike[str], limits: Limits, **ignored: Any) -> W
 
 FORMATS: Final = (
     Format("parquet", "Parquet", lambda start: start.startswith(PARQUET_MAGIC), read_parquet),
-    Format("swf", "Standard Workload Format", _looks_like_swf, _read_swf),
     Format("jobcomp", "Slurm's jobcomp/filetxt log", looks_like_jobcomp, read_jobcomp),
     Format("pbs", "PBS or Torque accounting log", looks_like_pbs, read_pbs),
+    Format("swf", "Standard Workload Format", _looks_like_swf, _read_swf),
     Format(
         "sacct",
         "Slurm's sacct output",

@@ -199,6 +199,12 @@ class _Columns:
         for target, spec in chosen.items():
             column = self.frame[spec.name]
             source = Source(self.path, self.frame[LINE], spec.name)
+            if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+                raise TraceError(
+                    f"a column of {column.dtype} can't be read as {target}",
+                    path=self.path,
+                    field=spec.name,
+                )
             columns[target] = self._column(target, spec, column, source).alias(target)
         if self._local and self.timezone is None:
             why = "dates have no time zone and were read as UTC; say timezone= or --timezone"

@@ -1,0 +1,153 @@
+"""Bad input through the command: one clear line, the place in it, exit code 2, no traceback."""
+
+import gzip
+import resource
+import subprocess
+import sys
+
+import pytest
+
+import onega
+from onega import Workload
+from onega.cli import main
+
+GOOD = "{n} {n} 0 10 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1"
+
+
+def rows(n=3):
+    return [GOOD.format(n=number) for number in range(1, n + 1)]
+
+
+def with_field(field, value, line=2):
+    lines = rows()
+    words = lines[line - 1].split()
+    words[field - 1] = value
+    lines[line - 1] = " ".join(words)
+    return "\n".join(lines).encode()
+
+
+SACCT = b"JobID|Submit|Start|End|NCPUS|State\n1|1700000000|1700000001|Unknown|4|RUNNING\n"
+
+BAD = {
+    "truncated gzip": (gzip.compress("\n".join(rows(3000)).encode())[:-20], ["cut short"]),
+    "binary rubbish": (bytes(range(256)) * 40, ["not a job log"]),
+    "nul bytes": (bytes(5000), ["not a job log"]),
+    "empty": (b"", ["is empty"]),
+    "header only": (b"; Version: 2.2\n; MaxProcs: 4\n", ["no jobs"]),
+    "17 fields in one row": (
+        "\n".join([*rows(), rows(1)[0].rsplit(maxsplit=1)[0]]).encode(),
+        ["line 4", "field think (18)", "17 fields"],
+    ),
+    "19 fields": (
+        "\n".join([*rows(), rows(1)[0] + " 7"]).encode(),
+        ["line 4", "field 19", "19 fields"],
+    ),
+    "letters": (with_field(4, "1o"), ["line 2", "field runtime (4)", "'1o' is not a number"]),
+    "nan": (with_field(4, "nan"), ["line 2", "field runtime (4)", "not a finite number"]),
+    "infinity": (with_field(9, "inf"), ["line 2", "field estimate (9)", "not a finite number"]),
+    "minus infinity": (with_field(2, "-Infinity"), ["line 2", "field submit (2)", "finite"]),
+    "1e400": (with_field(4, "1e400"), ["line 2", "field runtime (4)", "too large"]),
+    "10^18 seconds": (with_field(4, "1" + "0" * 18), ["line 2", "field runtime (4)", "1e+18"]),
+    "10^18 s submit": (with_field(2, "1" + "0" * 18), ["line 2", "field submit (2)"]),
+    "half a processor": (with_field(5, "0.5"), ["line 2", "field procs (5)", "whole"]),
+    "no end times": (SACCT, ["no job is left", "line 2"]),
+    "no end column": (b"JobID|Submit|NCPUS\n1|2|3\n", ["line 1", "field End"]),
+    "csv without submit": (b"a,b\n1,2\n", ["line 1", "field submit"]),
+    "letters in csv": (b"submit,runtime,procs\n0,x,1\n", ["line 2", "field runtime"]),
+    "zip": (b"PK\x03\x04" + bytes(100), ["zip"]),
+}
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as left:
+        main([str(argument) for argument in arguments])
+    return left.value.code, capsys.readouterr()
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_one_clear_line(case, tmp_path, capsys):
+    content, words = BAD[case]
+    path = tmp_path / "log"
+    path.write_bytes(content)
+    code, said = run(capsys, "convert", path, tmp_path / "out.swf")
+    assert code == 2
+    assert said.out == ""
+    assert len(said.err.splitlines()) == 1
+    assert str(path) in said.err
+    for word in words:
+        assert word in said.err
+    assert "Traceback" not in said.err
+    assert not (tmp_path / "out.swf").exists()
+
+
+@pytest.mark.parametrize("make", ["missing", "directory"])
+def test_no_file(make, tmp_path, capsys):
+    path = tmp_path / make
+    if make == "directory":
+        path.mkdir()
+    code, said = run(capsys, "convert", path, tmp_path / "out.swf")
+    assert code == 2
+    assert f"{path}: " in said.err
+    assert len(said.err.splitlines()) == 1
+
+
+def test_lenient_and_says_so(tmp_path, capsys):
+    path = tmp_path / "log.swf"
+    path.write_bytes(with_field(5, "-8").replace(b" 4 60", b" -1 60"))
+    code, said = run(capsys, "convert", path, tmp_path / "out.swf")
+    assert code == 0
+    assert f"{path}: changed 1: negative values in field procs (5)" in said.err
+    assert "line 2" in said.err
+
+
+def test_uniformly_seventeen_fields(tmp_path, capsys):
+    path = tmp_path / "log.swf"
+    path.write_text("\n".join(row.rsplit(maxsplit=1)[0] for row in rows()))
+    code, said = run(capsys, "convert", path, tmp_path / "out.swf")
+    assert code == 0
+    assert "17 of SWF's 18 fields" in said.err
+    assert len(onega.read(tmp_path / "out.swf")) == 3
+
+
+@pytest.mark.parametrize("inside", [b"7 ", b"; "])
+def test_a_very_long_line(tmp_path, inside):
+    """200 MB without a newline: refused after a few megabytes, not after 200."""
+    path = tmp_path / "long"
+    piece = inside * (1 << 20)
+    with path.open("wb") as out:
+        out.write(b"1 0 0 10 4\n" if inside.startswith(b"7") else b"; x\n")
+        for _ in range(200 * (1 << 20) // len(piece)):
+            out.write(piece)
+    script = (
+        "import resource, sys; "
+        "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)); "
+        "from onega.cli import main; main(['convert', sys.argv[1], sys.argv[2]])"
+    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path), str(tmp_path / "o.swf")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    assert done.returncode == 2, done.stderr
+    assert str(path) in done.stderr
+    assert "line 2: a line of more than" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert used < 10
+
+
+def test_unknown_format_and_suffix(tmp_path, capsys):
+    log = Workload({"submit": [0.0], "runtime": [1.0], "procs": [1]})
+    onega.write(log, tmp_path / "a.swf")
+    code, said = run(capsys, "convert", tmp_path / "a.swf", tmp_path / "a.doc")
+    assert code == 2
+    assert "can't tell the format" in said.err
+    code, said = run(capsys, "convert", tmp_path / "a.swf", tmp_path / "b.csv", "--from", "swg")
+    assert code == 2
+    assert "did you mean 'swf'" in said.err
+    code, said = run(capsys, "convert", tmp_path / "a.swf", tmp_path / "b.csv", "--to", "cvs")
+    assert code == 2
+    assert "did you mean 'csv'" in said.err
