@@ -40,7 +40,7 @@ _HOME = {
     "loss": "onega.queueing.loss",
     "read": "onega.traces.reading",
     "simulate": "onega.simulation.simulate",
-    "stability": "onega.queueing.stability",
+    "stability": "onega.experiment.stability",
     "waiting": "onega.queueing.waiting",
     "workload_recursion": "onega.simulation.recursion",
     "write": "onega.traces.writing",

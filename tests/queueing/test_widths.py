@@ -10,6 +10,7 @@ from scipy.stats import poisson
 
 from onega import Workload
 from onega.core.errors import QueueingError
+from onega.queueing.constant import fewest_servers, stability_constant
 from onega.queueing.widths import SPECS, Widths
 
 
@@ -92,3 +93,23 @@ def test_arrays_are_read_only():
 def test_refusals(given, words):
     with pytest.raises(QueueingError, match=words):
         Widths.of(given)
+
+
+def test_infinite_laws_are_cut_where_the_machine_ends():
+    law = Widths.parse("geometric:0.5")
+    assert law.within(60).widest == 60
+    assert math.fsum(law.within(60).probs) == pytest.approx(1, abs=1e-15)
+    assert law.within(10) is law  # one job in a thousand is wider: that must be said
+    listed = Widths.of([0.5, 0.5])
+    assert listed.within(1) is listed
+    assert stability_constant(law, 60).value == pytest.approx(0.0339188929801938, rel=1e-13)
+    with pytest.raises(QueueingError, match="can never start"):
+        stability_constant(law, 10)
+
+
+def test_sizing_ignores_what_never_comes():
+    law = Widths.parse("geometric:0.5")
+    trimmed = law.trimmed()
+    assert 0.5**trimmed.widest <= 1e-9 < 0.5 ** (trimmed.widest - 1)
+    assert fewest_servers(law, 1.0) == trimmed.widest == 30
+    assert Widths.of([0.5, 0.5]).trimmed().widest == 2

@@ -160,11 +160,11 @@ def _simulated(result: Limits, seed: int | None) -> dict[str, Any]:
     measured = simulate_limits(result, rng=seed)
     answer: dict[str, Any] = {}
     for name in ("mean_busy", "var_busy", "p_serv"):
-        low, high = measured[name].interval()
+        interval = measured[name].interval()
         answer |= {
-            f"simulated_{name}": measured[name].value,
-            f"simulated_{name}_low": low,
-            f"simulated_{name}_high": high,
+            f"simulated_{name}": interval.mean,
+            f"simulated_{name}_low": interval.low,
+            f"simulated_{name}_high": interval.high,
         }
     return answer
 

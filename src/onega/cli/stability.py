@@ -14,6 +14,7 @@ from onega.core.units import duration, humanise_seconds
 
 if TYPE_CHECKING:
     from onega.queueing.stability import Stability
+    from onega.queueing.waiting import Waiting
     from onega.queueing.widths import WidthsLike
 
 
@@ -41,8 +42,17 @@ def stability(
         str | None, typer.Option(help="Mean run time: 90, 15m, 1h; from the log by default.")
     ] = None,
     method: Annotated[
-        str, typer.Option(help="exact, partitions, enumeration or montecarlo.")
+        str, typer.Option(help="exact, partitions, enumeration, montecarlo or saturation.")
     ] = "exact",
+    policy: Annotated[
+        str, typer.Option(metavar="P", help="For saturation: the policy to simulate.")
+    ] = "fcfs",
+    precision: Annotated[
+        float, typer.Option(metavar="E", help="For saturation: relative half-width to reach.")
+    ] = 0.01,
+    waiting: Annotated[  # noqa: FBT002
+        bool, typer.Option("--waiting", help="Also the exact mean wait (small machines).")
+    ] = False,
     draws: Annotated[int, typer.Option(help="For montecarlo: sample size.")] = 200_000,
     confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     seed: SeedOption = None,
@@ -58,7 +68,7 @@ def stability(
     FCFS keeps processors idle while the first waiting job doesn't fit; this says how many, and
     whether what is left suffices: ρ = λ·C·E[S] < 1.
     """
-    from onega.queueing.stability import stability as solve
+    from onega.experiment.stability import stability as solve
 
     result = solve(
         _source(trace, classes, format),
@@ -66,16 +76,21 @@ def stability(
         arrival_rate=arrival_rate,
         mean_runtime=_runtime(mean_runtime),
         method=method,
+        policy=policy,
+        precision=precision,
         draws=draws,
         confidence=confidence,
         rng=seed,
     )
     if result.estimates is not None:
         remark_report(result.estimates.report)
+    extra = _waiting(result) if waiting else None
     if json:
-        emit_json(result.summary())
+        emit_json(result.summary() | ({} if extra is None else _waiting_keys(extra)))
     else:
         _speak(result)
+        if extra is not None:
+            out().print(_waiting_words(extra), markup=False)
     if figures is not None:
         _draw(result, figures)
 
@@ -123,6 +138,32 @@ def _speak(result: Stability) -> None:
     emit_table("Stability", rows, ("", ""))
     for sentence in result.sentences():
         out().print(sentence, markup=False)
+
+
+def _waiting(result: Stability) -> Waiting:
+    from onega.queueing.waiting import waiting as solve
+
+    if result.arrival_rate is None or result.mean_runtime is None:
+        raise QueueingError("--waiting needs --arrival-rate and --mean-runtime")
+    return solve(
+        result.widths,
+        procs=result.procs,
+        arrival_rate=result.arrival_rate,
+        mean_runtime=result.mean_runtime,
+    )
+
+
+def _waiting_keys(solved: Waiting) -> dict[str, object]:
+    kept = ("mean_wait", "mean_response", "p_wait", "mean_waiting", "mean_jobs", "utilisation")
+    return {key: value for key, value in solved.summary().items() if key in kept}
+
+
+def _waiting_words(solved: Waiting) -> str:
+    return (
+        f"{solved.p_wait:.0%} of the jobs wait; all wait {humanise_seconds(solved.mean_wait)} on "
+        f"average, and {solved.mean_waiting:.3g} jobs are waiting at a time (exact, exponential "
+        "run times)."
+    )
 
 
 def _draw(result: Stability, folder: Path) -> None:

@@ -12,40 +12,41 @@ Ints = npt.NDArray[np.int64]
 
 
 @kernel
-def harmonic_renewal(widths: Ints, probs: Floats, servers: int) -> Floats:
-    """ℓ_n = Σ_j P(N₁+…+N_j = n)/j for n = 0…servers, by n·ℓ_n = n·p_n + Σ_k p_k (n−k) ℓ_{n−k}.
+def harmonic_renewal(widths: Ints, probs: Floats, tails: Floats, centred: bool) -> Floats:  # noqa: FBT001
+    """ℓ_n = Σ_j P(N₁+…+N_j = n)/j for n = 0…servers, by a recursion for g_n = n·ℓ_n.
 
-    The recursion is x·d/dx of L(x) = −log(1 − P(x)). All its terms are positive, so nothing
-    cancels. ``widths`` ascend, from 1. O(servers × number of widths).
+    x·d/dx of L(x) = −log(1 − P(x)) gives g_n = n·p_n + Σ_k p_k·g_{n−k}: positive terms, nothing
+    cancels, but rounding errors add up over n/E[N] steps. For narrow widths g_n soon comes to 1;
+    then ``centred`` runs the same recursion for e_n = g_n − 1,
+
+        e_n = n·p_n − P(N ≥ n) + Σ_{k<n} p_k·e_{n−k},
+
+    whose errors die out with e_n. Sums are Kahan's. ``widths`` ascend, from 1; ``tails[n]`` =
+    P(N > n), n = 0…servers. O(servers × number of widths).
     """
-    weighted = np.zeros(servers + 1)  # n·ℓ_n
+    servers = tails.size - 1
+    values = np.zeros(servers + 1)
     for c in range(widths.size):
         if widths[c] <= servers:
-            weighted[widths[c]] = widths[c] * probs[c]
+            values[widths[c]] = widths[c] * probs[c]
+    if centred:
+        for n in range(1, servers + 1):
+            values[n] -= tails[n - 1]
     for n in range(1, servers + 1):
-        total = weighted[n]
+        total = values[n]
+        lost = 0.0
         for c in range(widths.size):
             k = widths[c]
             if k >= n:
                 break
-            total += probs[c] * weighted[n - k]
-        weighted[n] = total
+            term = probs[c] * values[n - k] - lost
+            grown = total + term
+            lost = (grown - total) - term
+            total = grown
+        values[n] = total
     for n in range(1, servers + 1):
-        weighted[n] /= n
-    return weighted
-
-
-@kernel
-def constant_curve(tails: Floats, harmonic: Floats) -> Floats:
-    """C(s) = Σ_n P(N>n)·ℓ_{s−n} for every s; ``tails[n]`` = P(N>n) for n below the widest job."""
-    servers = harmonic.size - 1
-    curve = np.zeros(servers + 1)
-    for s in range(1, servers + 1):
-        total = 0.0
-        for n in range(min(s, tails.size)):
-            total += tails[n] * harmonic[s - n]
-        curve[s] = total
-    return curve
+        values[n] = (1.0 + values[n]) / n if centred else values[n] / n
+    return values
 
 
 @kernel

@@ -96,7 +96,7 @@ def stability_constant(
     """
     if method not in METHODS:
         raise QueueingError(f"unknown method {method!r}; {suggest(method, METHODS)}")
-    law = Widths.of(widths)
+    law = Widths.of(widths).within(procs)
     servers = check_servers(law, procs)
     if method == "montecarlo":
         return _montecarlo(law, servers, draws, confidence, rng)
@@ -149,7 +149,7 @@ def sensitivity(widths: WidthsLike, procs: int) -> Floats:
     From the generating function: ∂C/∂p_k = [x^{s−k}] (1 + log(1−P))/(1−x). The influence of one
     job on an estimate of C, and so the estimate's confidence interval, follows from it.
     """
-    law = Widths.of(widths)
+    law = Widths.of(widths).within(procs)
     servers = check_servers(law, procs)
     summed = np.cumsum(harmonic_renewal(law.values, law.probs, servers))
     return -summed[servers - law.values]
@@ -161,7 +161,7 @@ def fewest_servers(widths: WidthsLike, load: float) -> int:
     More servers never hold fewer jobs, so C(s) falls with s and bisection finds the boundary.
     C(s) ≥ E[N]/s gives where to begin.
     """
-    law = Widths.of(widths)
+    law = Widths.of(widths).trimmed()
     if not (math.isfinite(load) and load >= 0):
         raise QueueingError(f"the load λ·E[S] must be a number from 0; got {load}")
     low = max(law.widest, math.floor(load * law.mean))

@@ -14,8 +14,11 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_DIRECT_CLASSES: Final = 600
-"""Up to so many different widths the recursion beats FFT at every machine size (measured)."""
+_DIRECT_CLASSES: Final = 150
+"""Up to so many different widths the recursion is as quick as FFT, and more exact (measured)."""
+
+_STEPS: Final = 50
+"""Machines that hold more jobs of mean width than this use the centred recursion."""
 
 _SCHOOL: Final = 64
 """Below this length a power series is inverted term by term."""
@@ -33,45 +36,82 @@ def harmonic_renewal(
     servers
         The largest index wanted.
     fft
-        True for power series by FFT, O(s log s), relative error about 1e-13; False for the
+        True for power series by FFT, O(s log s), relative error about 1e-12; False for the
         recursion, O(s × number of widths), rounding error only; None chooses by cost.
     """
     from onega.kernels.stability_harmonic import harmonic_renewal as recursion
 
+    step = int(np.gcd.reduce(widths))
+    if step > 1:
+        # Widths that are all multiples of g fill multiples of g only.
+        sequence = np.zeros(servers + 1)
+        coarse = harmonic_renewal(widths // step, probs, servers // step, fft=fft)
+        sequence[::step][: coarse.size] = coarse
+        return sequence
     inside = int(np.searchsorted(widths, servers, side="right"))
+    tails = _tails(widths, probs, servers)
     if fft is None:
-        fft = min(inside, servers) > _DIRECT_CLASSES and servers > 4 * _SCHOOL
+        fft = inside > _DIRECT_CLASSES
     if not fft:
-        result: Floats = recursion(widths[:inside], probs[:inside], servers)
+        centred = servers > _STEPS * float(np.dot(widths, probs))
+        result: Floats = recursion(widths[:inside], probs[:inside], tails, centred)
         return result
     dense = np.zeros(servers + 1)
     dense[widths[:inside]] = probs[:inside]
-    return _by_fft(dense)
+    return _by_fft(dense, tails)
 
 
-def _by_fft(dense: Floats) -> Floats:
-    """n·ℓ_n = Σ_k k·p_k·u_{n−k}, u = 1/(1 − P), block by block.
+def _tails(widths: Ints, probs: Floats, servers: int) -> Floats:
+    """P(N > n) for n = 0…servers, summed from the far end."""
+    tails = np.zeros(servers + 1)
+    above = np.cumsum(probs[::-1])[::-1]
+    steps = np.repeat(above, np.diff(np.append(0, widths)))[: servers + 1]
+    tails[: steps.size] = steps
+    return tails
 
-    The factor k would spread FFT's rounding error (relative to the largest term) over small n,
-    where ℓ_n matters most for wide jobs; in the block [m, 2m) it is at most 2m and is divided by
-    n ≥ m again.
+
+def _by_fft(dense: Floats, tails: Floats) -> Floats:
+    """Take the way round FFT's rounding error (relative to the largest term) that suits the law.
+
+    Wide laws: n·ℓ_n = Σ_k k·p_k·u_{n−k}, u = 1/(1 − P). Narrow ones: u then stays near 1/E[N] and
+    its error adds up over a million terms; but 1 − P(x) = (1−x)·T(x), T(x) = Σ P(N>n) xⁿ, so
+    ℓ_n = 1/n − [xⁿ] log T(x), and 1/T dies out.
     """
     size = dense.size
-    renewal = invert_one_minus(dense)
     index = np.arange(size, dtype=np.float64)
-    weighted = index * dense
+    mean = float(tails.sum())
+    by_renewal = np.linalg.norm(dense) * np.sqrt((1 + size / mean**2) * size)
+    by_tails = np.linalg.norm(index * tails) * (1 + 2 * np.linalg.norm(tails))
+    if by_renewal <= by_tails:
+        return _log_derivative(dense, invert_one_minus(dense))
+    one_less = -tails
+    one_less[0] = 0.0  # T(0) = 1
+    logarithm = _log_derivative(tails, invert_one_minus(one_less))
     harmonic = np.zeros(size)
-    high = size
-    while high > 1:
-        low = high // 2 if high > _SCHOOL else 1
-        block = multiply(weighted[:high], renewal[:high], low, high)
-        harmonic[low:high] = block / index[low:high]
-        high = low
+    harmonic[1:] = 1.0 / index[1:] - logarithm[1:]
     return harmonic
 
 
+def _log_derivative(series: Floats, inverse: Floats) -> Floats:
+    """(1/n)·[xⁿ] x·A′(x)·B(x), block by block.
+
+    The factor k of A′ would spread rounding errors over small n, where they matter most for wide
+    jobs; in the block [m, 2m) it is at most 2m and is divided by n ≥ m again.
+    """
+    size = series.size
+    index = np.arange(size, dtype=np.float64)
+    weighted = index * series
+    result = np.zeros(size)
+    high = size
+    while high > 1:
+        low = high // 2 if high > _SCHOOL else 1
+        result[low:high] = multiply(weighted[:high], inverse[:high], low, high) / index[low:high]
+        high = low
+    return result
+
+
 def invert_one_minus(series: Floats) -> Floats:
-    """1/(1 − P(x)) to the length of P (P(0) = 0), by Newton's iteration u ← u + u·(1 − (1−P)u)."""
+    """Invert 1 − P(x) to the length of P (P(0) = 0), by Newton: u ← u + u·(1 − (1−P)u)."""
     sizes = [series.size]
     while sizes[-1] > _SCHOOL:
         sizes.append((sizes[-1] + 1) // 2)

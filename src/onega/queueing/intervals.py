@@ -1,4 +1,4 @@
-"""Confidence intervals: normal quantiles, and batch means for data that depend on each other."""
+"""Confidence levels, and intervals of means of jobs that depend on each other."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onega.core.errors import QueueingError
+from onega.core.intervals import batch_means
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,22 +33,13 @@ def normal_quantile(confidence: float) -> float:
     return NormalDist().inv_cdf(0.5 + check_confidence(confidence) / 2)
 
 
-def student_quantile(confidence: float, degrees: int) -> float:
-    """Half-width, in standard errors, of a two-sided Student interval."""
-    from scipy.stats import t
-
-    return float(t.ppf(0.5 + check_confidence(confidence) / 2, degrees))
-
-
-def batch_half_width(influence: Floats, confidence: float, batches: int = BATCHES) -> float:
-    """Half-width of the interval of a mean, by means of consecutive batches (Student).
+def batch_half_width(influence: Floats, confidence: float) -> float:
+    """Half-width of the interval of a mean, by means of consecutive batches.
 
     Values that follow each other may depend on each other (users submit alike jobs in a row);
     batches of them depend far less. NaN for fewer than four values.
     """
-    number = min(batches, influence.size // 2)
+    number = min(BATCHES, influence.size // 2)
     if number < 2:
         return math.nan
-    means = np.array([part.mean() for part in np.array_split(influence, number)])
-    error = float(means.std(ddof=1)) / math.sqrt(number)
-    return student_quantile(confidence, number - 1) * error
+    return batch_means(influence, batches=number, level=check_confidence(confidence)).half_width

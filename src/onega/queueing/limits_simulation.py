@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from onega.core.errors import QueueingError
+from onega.core.intervals import Interval, mean_interval
 from onega.core.rng import Rng, child, generator, seed_sequence
-from onega.queueing.intervals import student_quantile
 from onega.queueing.limits import Limits
 from onega.queueing.loss import Loss
 
@@ -19,16 +19,23 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Measured:
-    """A simulated value: mean over replicates, its standard error, their number."""
+    """A simulated quantity: one value per replicate."""
 
-    value: float
-    error: float
-    replicates: int
+    values: Floats
 
-    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+    @property
+    def value(self) -> float:
+        """The mean over replicates."""
+        return float(self.values.mean())
+
+    @property
+    def error(self) -> float:
+        """Its standard error."""
+        return float(self.values.std(ddof=1)) / math.sqrt(self.values.size)
+
+    def interval(self, level: float = 0.95) -> Interval:
         """Student's interval."""
-        half = student_quantile(confidence, self.replicates - 1) * self.error
-        return self.value - half, self.value + half
+        return mean_interval(self.values, level=level)
 
     def distance(self, expected: float) -> float:
         """Return how many standard errors lie between the simulated value and a formula's."""
@@ -52,7 +59,7 @@ def simulate_limits(
     seed = seed_sequence(rng)
     rows = [_one_run(model, requests, states, generator(child(seed, k))) for k in range(replicates)]
     names = ["mean_busy", "var_busy", "p_serv", *(f"p_{n}" for n in states)]
-    return _measured(names, np.array(rows))
+    return {name: Measured(values) for name, values in zip(names, np.array(rows).T)}
 
 
 def _one_run(
@@ -113,13 +120,4 @@ def simulate_loss(
         busy = float(np.dot(share, np.arange(model.procs + 1)))
         rows.append([float(lost.mean()), busy, float(share[-1]), *blocked])
     names = ["p_loss", "mean_busy", "all_busy", *(f"blocking_{k}" for k in values)]
-    return _measured(names, np.array(rows))
-
-
-def _measured(names: list[str], table: Floats) -> dict[str, Measured]:
-    number = table.shape[0]
-    error = table.std(axis=0, ddof=1) / math.sqrt(number)
-    return {
-        name: Measured(float(m), float(e), number)
-        for name, m, e in zip(names, table.mean(axis=0), error)
-    }
+    return {name: Measured(values) for name, values in zip(names, np.array(rows).T)}

@@ -126,7 +126,7 @@ def loss(
         E[S] in seconds, one for all or one per width; from the log, per width, by default.
     """
     servers = machine_size(source, procs)
-    widths = Widths.of(source)
+    widths = Widths.of(source).within(servers)
     check_servers(widths, servers)
     offered = offered_loads(source, widths, arrival_rate, mean_runtime)
     occupancy = _occupancy(widths, offered, servers)
@@ -159,7 +159,7 @@ def fewest_servers_for_loss(
     check_probability("epsilon", epsilon)
     if measure not in MEASURES:
         raise QueueingError(f"unknown measure {measure!r}; {suggest(measure, MEASURES)}")
-    widths = Widths.of(source)
+    widths = Widths.of(source).trimmed()
     offered = offered_loads(source, widths, arrival_rate, mean_runtime)
     mean = float(np.dot(widths.values, offered))
     spread = math.sqrt(float(np.dot(widths.values.astype(float) ** 2, offered)))

@@ -33,7 +33,7 @@ def markov_throughput(
 
     Exact for exponential run times. The queue is stable for arrival rates below it.
     """
-    law = Widths.of(widths)
+    law = Widths.of(widths).within(procs)
     phases = build_phases(law, procs, service_rates(law, mean_runtime))
     jumps = departure_matrix(phases)
     return float(np.dot(stationary(jumps), phases.departures))
@@ -71,7 +71,7 @@ def switched_throughput(
     for name, p in (("p_arrival", p_arrival), ("p_departure", p_departure)):
         if not 0 <= p <= 1:
             raise QueueingError(f"{name} must lie between 0 and 1; got {p}")
-    law = Widths.of(widths)
+    law = Widths.of(widths).within(procs)
     phases = build_phases(law, procs, service_rates(law, mean_work))
     jumps = departure_matrix(phases)
     unit = float(np.dot(stationary(jumps), phases.departures))

@@ -201,7 +201,7 @@ def stability(
     for name, value in (("arrival_rate", arrival_rate), ("mean_runtime", mean_runtime)):
         if value is not None and not (math.isfinite(value) and value > 0):
             raise QueueingError(f"{name} must be a positive number; got {value}")
-    widths = Widths.of(source)
+    widths = Widths.of(source).within(servers)
     check_servers(widths, servers)
     constant = stability_constant(
         widths, servers, method=method, draws=draws, confidence=confidence, rng=rng

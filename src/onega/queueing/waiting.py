@@ -122,7 +122,7 @@ def waiting(
     mean_runtime
         E[S] in seconds of exponential run times, one for all or one per width.
     """
-    law = Widths.of(widths)
+    law = Widths.of(widths).within(procs)
     lam = finite("arrival_rate", arrival_rate)
     phases = build_phases(law, procs, service_rates(law, mean_runtime))
     if len(phases.blocked) > MOST_PHASES:

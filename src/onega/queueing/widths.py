@@ -30,6 +30,9 @@ SPECS: Final = (
 _SUM_TOLERANCE: Final = 1e-6
 """Probabilities typed by hand may be off by so much; they are then scaled to a sum of one."""
 
+NEGLIGIBLE: Final = 1e-9
+"""So much of an infinite law may lie beyond a machine."""
+
 _CUT: Final = 1e-18
 """Infinite laws are cut where the tail is below this."""
 
@@ -47,7 +50,7 @@ class Widths:
     name
         How it was given: ``"fixed:4"``, ``"log KTH-SP2"``.
     cut
-        Probability beyond the largest value (infinite laws only, below 1e-18).
+        Probability beyond the largest value; positive for infinite laws only.
     """
 
     values: Ints
@@ -146,6 +149,28 @@ class Widths:
         """Q(z) = Σ p_k z^k (seed 003 (18)), 0 ≤ z ≤ 1."""
         return float(np.dot(self.probs, np.power(float(z), self.values)))
 
+    def within(self, servers: float) -> Widths:
+        """Return the law as a machine of so many servers sees it.
+
+        Infinite laws (geometric, Poisson) always reach beyond the machine; if that has a
+        probability up to 1e-9 it is cut off. Anything else is returned as it is.
+        """
+        above = float(self.probs[self.values > servers].sum())
+        if self.cut == 0 or above == 0 or above > NEGLIGIBLE:
+            return self
+        keep = self.values <= servers
+        return Widths(self.values[keep], self.probs[keep] / (1 - above), self.name, above)
+
+    def trimmed(self) -> Widths:
+        """Return an infinite law without the last 1e-9 of it, others as they are.
+
+        For sizing: no machine has to be as wide as what never comes.
+        """
+        if self.cut == 0:
+            return self
+        above = np.append(np.cumsum(self.probs[::-1])[::-1][1:], 0.0)  # P(N > value)
+        return self.within(int(self.values[np.argmax(above <= NEGLIGIBLE)]))
+
     def tails(self, length: int | None = None) -> Floats:
         """P(N > n) for n = 0, 1, …; up to the widest job, or ``length`` of them.
 
@@ -226,7 +251,7 @@ def _poisson(rest: str, whole: str) -> Widths:
     size = math.ceil(rate + 12 * math.sqrt(rate)) + 60  # P(N > size) < 1e-18 at every rate
     values = np.arange(1, size + 1)
     probs: Floats = np.exp(poisson.logpmf(values, rate) - math.log(-math.expm1(-rate)))
-    return Widths(values, probs, whole, float(poisson.sf(size, rate)))
+    return Widths(values, probs, whole, max(float(poisson.sf(size, rate)), 1e-300))
 
 
 def _uniform(rest: str, whole: str) -> Widths:
