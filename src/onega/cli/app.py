@@ -20,6 +20,7 @@ from onega.core.errors import OnegaError
 COMMANDS: tuple[str, ...] = (
     "describe",
     "convert",
+    "archive",
     "fit",
     "sample",
     "compare",

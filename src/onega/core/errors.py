@@ -52,7 +52,7 @@ class TraceError(OnegaError):
             place += f", line {line}" if place else f"line {line}"
         if field is not None:
             place += f", field {field}" if place else f"field {field}"
-        super().__init__(f"{place}: {message}" if place else message)
+        super().__init__(printable(f"{place}: {message}" if place else message))
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_trace_error, (self.message, self.path, self.line, self.field)
@@ -98,6 +98,11 @@ class QueueingError(OnegaError, ValueError):
 
 class ExperimentError(OnegaError, ValueError):
     """A sweep, a set of replicates or a plan can't be run."""
+
+
+def printable(text: str) -> str:
+    """Escape what doesn't print, so that a damaged file's own words can't break a line."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def name_some(jobs: Sequence[int], most: int = 5) -> str:

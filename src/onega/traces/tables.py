@@ -80,14 +80,7 @@ def read_parquet(
     timezone: str | None = None,
 ) -> Workload:
     """Read a Parquet file: one that `onega.write` made, or any with named columns."""
-    content = io.BytesIO(whole(path, limits))
-    try:
-        frame = pl.read_parquet(content, use_statistics=False)
-        content.seek(0)
-        stored = pl.read_parquet_metadata(content).get(META_KEY)
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise TraceError(f"is a damaged Parquet file ({reason})", path=path) from None
+    frame, stored = _parquet_content(path, limits)
     if stored is not None and columns is None:
         try:
             return Workload(frame, meta_from_json(stored))
@@ -98,6 +91,24 @@ def read_parquet(
     mapping = columns or ColumnMap()
     frame = frame.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias(LINE))
     return _read(frame, path, mapping, timezone or mapping.timezone, "parquet")
+
+
+def _parquet_content(
+    path: str | os.PathLike[str], limits: Limits
+) -> tuple[pl.DataFrame, str | None]:
+    """Return a Parquet file's table, and our entry in its metadata if there is one."""
+    content = whole(path, limits)
+    try:
+        frame = pl.read_parquet(io.BytesIO(content), use_statistics=False)
+        return frame, pl.read_parquet_metadata(io.BytesIO(content)).get(META_KEY)
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    except BaseException as error:
+        # Polars' decoder panics on some damaged pages; its exception is no Exception.
+        if type(error).__name__ != "PanicException":
+            raise
+        reason = "its pages can't be decoded"
+    raise TraceError(f"is a damaged Parquet file ({reason})", path=path)
 
 
 def _read(

@@ -1,0 +1,70 @@
+"""``onega archive``: the Parallel Workloads Archive's logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from onega.cli.console import emit_json, emit_table, progress, remark
+from onega.cli.options import JsonOption
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="Logs of the Parallel Workloads Archive.", no_args_is_help=True)
+    group.command("list")(list_logs)
+    group.command("get")(get)
+    app.add_typer(group, name="archive")
+
+
+def list_logs(*, json: JsonOption = False) -> None:
+    """List the logs that can be fetched by name."""
+    from onega.traces.archive import BASE_URL, CATALOGUE
+
+    if json:
+        fields = ("name", "url", "machine", "procs", "jobs", "records", "figures")
+        logs = [{name: getattr(log, name) for name in fields} for log in CATALOGUE]
+        emit_json({"base_url": BASE_URL, "count": len(logs), "logs": logs})
+        return
+    emit_table(
+        "Parallel Workloads Archive",
+        [(log.name, log.machine, log.procs, log.jobs, log.records) for log in CATALOGUE],
+        ("name", "machine", "processors", "jobs", "in the file"),
+    )
+    remark(
+        "jobs: before the archive cleaned the log; –: not known here. Fetch: onega archive get NAME"
+    )
+
+
+def get(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A log's name, as KTH-SP2.")],
+    *,
+    base_url: Annotated[
+        str | None,
+        typer.Option("--base-url", metavar="URL", help="A mirror laid out like the archive."),
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option("--cache", metavar="DIR", help="Where to keep it.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Fetch a log, check it, keep it, and print where it is.
+
+    A download that broke off is continued. A log that is there already is not fetched again.
+    """
+    from onega.traces.archive import fetch, find
+
+    log = find(name)
+    with progress(log.file, total=1.0) as show:
+        path = fetch(
+            name,
+            base_url=base_url,
+            cache=cache,
+            progress=lambda done, total: show(done / total if total else 0.0),
+        )
+    if json:
+        emit_json({"name": log.name, "path": str(path), "bytes": path.stat().st_size})
+    else:
+        typer.echo(str(path))
