@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import onega
 from onega.core.errors import QueueingError
 from onega.queueing.constant import (
+    constant_at,
     constant_curve,
     fewest_servers,
     multiresource_constant,
@@ -265,3 +266,38 @@ def test_a_plentiful_resource_changes_nothing():
 def test_refusals_say_what_is_accepted(act, words):
     with pytest.raises(QueueingError, match=words):
         act()
+
+
+@pytest.mark.parametrize("kind", ["mostly one", "zipf", "powers", "two lengths"])
+def test_a_million_servers_to_ten_digits_by_two_ways(kind):
+    """Recursion and FFT round differently; they agree to twelve digits."""
+    servers = 200_000
+    widths = np.arange(1, 401)
+    if kind == "mostly one":
+        weights = np.where(widths == 1, 1.0, 1e-7)
+    elif kind == "zipf":
+        weights = widths**-2.5
+    elif kind == "powers":
+        widths, weights = 2 ** np.arange(8), np.array([30, 15, 15, 15, 10, 8, 5, 2.0])
+    else:
+        widths, weights = np.array([2, 3]), np.array([999.0, 1.0])
+    law = Widths(widths, weights / weights.sum())
+    values = [
+        constant_at(law, servers, harmonic_renewal(law.values, law.probs, servers, fft=fft))
+        for fft in (False, True)
+    ]
+    assert values[0] == pytest.approx(values[1], rel=1e-12)
+
+
+def test_widths_with_a_common_divisor_leave_the_rest_idle():
+    assert stability_constant({4: 0.5, 6: 0.5}, 21).value == pytest.approx(
+        stability_constant({2: 0.5, 3: 0.5}, 10).value, rel=1e-15
+    )
+
+
+def test_large_machines_lose_what_the_rule_of_thumb_says():
+    """1 − E[N]/(C·s) ≈ (E[N²]/E[N] − 1)/(2s) for s far above the widths."""
+    law = Widths.of({1: 0.5, 3: 0.3, 16: 0.2})
+    value = stability_constant(law, 10_000).value
+    lost = 1 - law.mean / (value * 10_000)
+    assert lost == pytest.approx((law.second_moment / law.mean - 1) / 20_000, rel=2e-3)

@@ -26,7 +26,7 @@ def constant_fraction(probs: dict[int, Fraction], servers: int) -> Fraction:
     return constant
 
 
-def constant_quadrature(probs: np.ndarray, servers: int, nodes: int = 400) -> float:
+def constant_quadrature(probs: np.ndarray, servers: int, nodes: int = 120) -> float:
     """C = ∫₀¹ E[z^(ν−1)] dz with a_n(z) = P(N>n) + z Σ p_k a_{n−k}(z); probs[k−1] = p_k.
 
     With z = 1 − (1−y)³ the nodes crowd near 1, where z^ν lives for large ν.
