@@ -70,18 +70,18 @@ def make_waiting(entries: int, widest: int) -> Waiting:
 
 
 def grow_waiting(waiting: Waiting) -> Waiting:
-    """Return the same queue, packed, with more room: twice as much if it was over half full."""
+    """Return the same queue, packed, with more room: twice as much if packing alone gains little."""
     used = waiting.block["order"][: waiting.state[USED]]
     sizes = waiting.block["size"][used]
-    entries = np.concatenate(
-        [np.arange(block * BLOCK, block * BLOCK + size) for block, size in zip(used, sizes)]
-    )
+    places = [np.arange(block * BLOCK, block * BLOCK + size) for block, size in zip(used, sizes)]
+    entries = np.concatenate([np.empty(0, np.int64), *places])
+    filled = -(-entries.size // BLOCK)
     blocks = waiting.block.size
-    if 4 * entries.size > blocks * BLOCK:
+    # The second condition lets a queue grow that is short now, before thousands come at once.
+    if 4 * entries.size > blocks * BLOCK or 2 * filled >= used.size:
         blocks *= 2
     larger = make_waiting(blocks * BLOCK // 2, 1 << (waiting.shortest.shape[1] - 1))
     larger.entry[: entries.size] = waiting.entry[entries]
-    filled = -(-entries.size // BLOCK)
     block = larger.block[:filled]
     block["size"] = np.minimum(BLOCK, entries.size - BLOCK * np.arange(filled))
     block["order"] = np.arange(filled)
