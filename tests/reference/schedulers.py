@@ -54,7 +54,8 @@ class Outcome:
 
     segments: (job, begin, end) of every interval of service, in the order in which they ended;
     switches: (time, new level); series: (time, level, busy processors, jobs running, jobs
-    waiting, remaining work of all jobs in the system) after each scheduling pass.
+    waiting, remaining work of all jobs in the system) after each scheduling pass or lone change of
+    rate.
     """
 
     start: list[Number]
@@ -463,6 +464,8 @@ def _instant_round(state: State, t: Number, schedule: Pass) -> None:
 def _event_round(state: State, t: Number, schedule: Pass) -> None:
     """Submissions, then completions, each with its rate decision and a pass of its own."""
     state.due = _move_to(state, t)
+    if not state.due and not _submits_at(state, t):
+        state.log()  # only the rate changed
     while _submits_at(state, t):
         _decide_on_arrival(state, state.submit())
         schedule(state)
