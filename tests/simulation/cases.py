@@ -232,10 +232,8 @@ def exact(out: Outcome, jobs: int) -> bool:
 
 
 def rate_changes(out: Outcome, first) -> list[tuple]:
-    """(since, level) as the schedule keeps it: one change at most an instant, and only real ones."""
-    last_of_instant: dict = {first: 0}
-    for time, level in out.switches:
-        last_of_instant[time] = level
+    """(since, level) as a schedule keeps it: at most one change an instant, and only real ones."""
+    last_of_instant = {first: 0, **dict(out.switches)}
     changes = list(last_of_instant.items())
     return changes[:1] + [new for old, new in pairwise(changes) if new[1] != old[1]]
 

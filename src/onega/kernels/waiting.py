@@ -70,7 +70,7 @@ def make_waiting(entries: int, widest: int) -> Waiting:
 
 
 def grow_waiting(waiting: Waiting) -> Waiting:
-    """Return the same queue, packed, with more room: twice as much if packing alone gains little."""
+    """Return the same queue, packed, with more room: twice as much if packing gains little."""
     used = waiting.block["order"][: waiting.state[USED]]
     sizes = waiting.block["size"][used]
     places = [np.arange(block * BLOCK, block * BLOCK + size) for block, size in zip(used, sizes)]
