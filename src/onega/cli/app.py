@@ -24,6 +24,7 @@ COMMANDS: tuple[str, ...] = (
     "fit",
     "sample",
     "compare",
+    "simulate",
     "stability",
     "limits",
 )

@@ -1,0 +1,252 @@
+"""``onega simulate``: a log through a scheduler on a machine."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onega.cli.console import emit_json, progress, remark
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    ProcsOption,
+    SeedOption,
+    TimezoneOption,
+    TraceArgument,
+    read_trace,
+)
+from onega.cli.simulate_files import FORMATS, result_files
+from onega.cli.simulate_machine import MachineFlags, build_cluster
+from onega.core.errors import SimulationError, suggest
+
+if TYPE_CHECKING:
+    from onega.core.cluster import Cluster
+    from onega.core.intervals import Interval
+    from onega.core.schedule import Schedule
+    from onega.core.workload import Workload
+
+BATCHES = 30
+LEVEL = 0.95
+
+_RATES = "Rate control"
+_POWER = "Energy"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("simulate")(simulate)
+
+
+def _option(flag: str, metavar: str, help: str, panel: str | None = None) -> Any:  # noqa: ANN401
+    return typer.Option(flag, metavar=metavar, help=help, rich_help_panel=panel)
+
+
+def simulate(
+    trace: TraceArgument,
+    *,
+    procs: ProcsOption = None,
+    policy: Annotated[
+        str,
+        _option(
+            "--policy", "P", "ORDER[+BACKFILL]: fcfs, easy, conservative, spf+easy, wfp3+easy, …"
+        ),
+    ] = "fcfs",
+    knowledge: Annotated[
+        str | None,
+        _option("--knowledge", "K", "What the scheduler knows: estimate or runtime."),
+    ] = None,
+    enforce_limits: Annotated[
+        bool, typer.Option("--enforce-limits", help="End jobs at their estimates.")
+    ] = False,
+    ties: Annotated[
+        str, _option("--ties", "T", "Order at one instant: instant, or event as pyss does.")
+    ] = "instant",
+    rate_control: Annotated[
+        str | None,
+        _option("--rate-control", "KIND", "none, random, queue or workload.", _RATES),
+    ] = None,
+    rate_low: Annotated[
+        float | None, _option("--rate-low", "R", "Lower (or only) service rate; 1.", _RATES)
+    ] = None,
+    rate_high: Annotated[
+        float | None, _option("--rate-high", "R", "Higher service rate.", _RATES)
+    ] = None,
+    rates: Annotated[
+        str | None, _option("--rates", "R,R,…", "More than two rates, increasing.", _RATES)
+    ] = None,
+    k_low: Annotated[
+        str | None,
+        _option("--k-low", "K[,K…]", "Jobs, or seconds of work, at which to slow down.", _RATES),
+    ] = None,
+    k_high: Annotated[
+        str | None,
+        _option("--k-high", "K[,K…]", "Jobs, or seconds of work, above which to speed up.", _RATES),
+    ] = None,
+    p_low: Annotated[
+        float | None, _option("--p-low", "P", "Chance to slow down at a completion.", _RATES)
+    ] = None,
+    p_high: Annotated[
+        float | None, _option("--p-high", "P", "Chance to speed up at a submission.", _RATES)
+    ] = None,
+    power_busy: Annotated[
+        str | None, _option("--power-busy", "W[,W…]", "Watts of a busy processor.", _POWER)
+    ] = None,
+    power_idle: Annotated[
+        str | None, _option("--power-idle", "W[,W…]", "Watts of an idle processor.", _POWER)
+    ] = None,
+    power_busy_low: Annotated[
+        float | None, _option("--power-busy-low", "W", "Busy, at the lower rate.", _POWER)
+    ] = None,
+    power_busy_high: Annotated[
+        float | None, _option("--power-busy-high", "W", "Busy, at the higher rate.", _POWER)
+    ] = None,
+    power_idle_low: Annotated[
+        float | None, _option("--power-idle-low", "W", "Idle, at the lower rate.", _POWER)
+    ] = None,
+    power_idle_high: Annotated[
+        float | None, _option("--power-idle-high", "W", "Idle, at the higher rate.", _POWER)
+    ] = None,
+    cluster: Annotated[
+        Path | None,
+        _option("--cluster", "FILE.toml", "The machine from a file; flags win over it."),
+    ] = None,
+    seed: SeedOption = None,
+    out: Annotated[
+        Path | None, _option("--out", "DIR", "Write jobs, system and summary files there.")
+    ] = None,
+    format: Annotated[
+        str | None, _option("--format", "F", "Of the files: csv (default) or parquet.")
+    ] = None,
+    figures: Annotated[
+        Path | None, _option("--figures", "DIR", "Write the figures to DIR/simulate.html.")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse a log with jobs that can't be simulated.")
+    ] = False,
+    json: JsonOption = False,
+    from_format: FromOption = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
+    timezone: TimezoneOption = None,
+) -> None:
+    """Run a log through a scheduler on a machine: waits, utilisation, energy.
+
+    The same jobs at the same times, under another policy, on another machine, or with a clock that
+    slows down when there is little to do.
+    """
+    flags = {name: value for name, value in locals().items() if name in MachineFlags.__slots__}
+    file_format = _checked_format(format, out)
+    with _warnings_as_remarks():
+        log = read_trace(
+            trace, format=from_format, map_file=map_file, columns=column, timezone=timezone
+        )
+        machine = build_cluster(MachineFlags(**flags), log.meta.procs)
+        jobs, left_out = _simulable(log, strict=strict)
+        how = {"policy": policy, "knowledge": knowledge, "ties": ties, "rng": seed}
+        files = contextlib.nullcontext(None) if out is None else result_files(out, file_format)
+        with files as save:
+            schedule = _run(jobs, machine, enforce_limits=enforce_limits, **how)
+            interval = _interval(schedule)
+            numbers = _numbers(schedule, interval, left_out)
+            if save is not None:
+                save(schedule, numbers)
+    if json:
+        emit_json(numbers)
+    else:
+        from onega.cli.simulate_screen import print_summary
+
+        print_summary(numbers, interval)
+    if out is not None:
+        remark(f"jobs.{file_format}, system.{file_format} and summary.json are in {out}")
+    if figures is not None:
+        _write_figures(schedule, figures)
+
+
+def _checked_format(format: str | None, out: Path | None) -> str:
+    if format is None:
+        return "csv"
+    if format not in FORMATS:
+        raise SimulationError(f"unknown format {format!r}; {suggest(format, FORMATS)}")
+    if out is None:
+        raise SimulationError("--format is of the files that --out DIR writes; give --out too")
+    return format
+
+
+def _simulable(log: Workload, *, strict: bool) -> tuple[Workload, int]:
+    """Leave out jobs without width or run time, and say how many in one line; or refuse."""
+    from onega.traces.cleaning import RULES, clean
+
+    lacking = {"missing_width": "width", "missing_runtime": "run time"}
+    jobs, report = clean(log, skip=[rule for rule in RULES if rule not in lacking])
+    if not report.dropped:
+        return log, 0
+    why = ", ".join(f"{found.count} without a positive {lacking[found.rule]}" for found in report)
+    many = f"{report.dropped} of {len(log)} jobs"
+    if strict:
+        named = [one["job"] for found in report for one in found.examples]
+        raise SimulationError(f"{many} can't be simulated: {why}; --strict refuses", jobs=named)
+    remark(f"left out {many} that can't be simulated: {why}")
+    return jobs, report.dropped
+
+
+def _run(jobs: Workload, machine: Cluster, *, enforce_limits: bool, **how: Any) -> Schedule:  # noqa: ANN401
+    from onega.core.policy import Policy
+    from onega.simulation.simulate import simulate as run
+
+    policy = Policy.parse(how.pop("policy"))
+    with progress(f"simulating {policy}", total=1.0) as tell:
+        return run(jobs, machine, policy, enforce_limits=enforce_limits, progress=tell, **how)
+
+
+def _interval(schedule: Schedule) -> Interval | None:
+    """Interval of the mean wait by batch means; None for too few jobs."""
+    if len(schedule) < 2 * BATCHES:
+        return None
+    return schedule.interval("wait", batches=BATCHES, level=LEVEL)
+
+
+def _numbers(schedule: Schedule, interval: Interval | None, left_out: int) -> dict[str, Any]:
+    """Return the flat object that ``--json`` prints and ``summary.json`` holds."""
+    return {
+        **schedule.summary(),
+        "mean_wait_low": None if interval is None else interval.low,
+        "mean_wait_high": None if interval is None else interval.high,
+        "left_out": left_out,
+        "source": schedule.workload.meta.source,
+        "provenance": "; ".join((*schedule.workload.meta.provenance, *schedule.provenance)),
+    }
+
+
+@contextlib.contextmanager
+def _warnings_as_remarks() -> Iterator[None]:
+    """Say Onega's own warnings in one line on stderr; leave others as they are."""
+    from onega.core.cluster import OnegaWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", OnegaWarning)
+        as_usual = warnings.showwarning
+
+        def speak(message: Any, category: Any, *rest: Any, **more: Any) -> None:  # noqa: ANN401
+            if issubclass(category, OnegaWarning):
+                remark(str(message))
+            else:
+                as_usual(message, category, *rest, **more)
+
+        warnings.showwarning = speak
+        yield
+
+
+def _write_figures(schedule: Schedule, folder: Path) -> None:
+    from onega.figures.export import write_html
+    from onega.figures.schedule import draw_all
+
+    drawn = draw_all(schedule)
+    path = write_html(drawn, folder / "simulate.html", title=repr(schedule)[1:-1])
+    remark(f"{len(drawn)} figures in {path}")

@@ -1,0 +1,60 @@
+"""The files of ``onega simulate --out``: all of them whole, or none."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from onega.cli.console import plain
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from onega.core.schedule import Schedule
+
+FORMATS: Final = ("csv", "parquet")
+
+Save = Callable[["Schedule", Mapping[str, Any]], None]
+
+
+@contextlib.contextmanager
+def result_files(folder: Path, format: str) -> Iterator[Save]:
+    """Open ``jobs``, ``system`` and ``summary.json`` in a folder; yield what fills them.
+
+    They are opened before the simulation, so that a folder that can't be written is found out at
+    once, beside their places; they appear under their names, replacing older ones, only when all
+    are complete. A folder made for them goes away again if nothing came of it.
+    """
+    from onega.traces.files import atomic_writer
+
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with contextlib.ExitStack() as files:
+            names = (f"jobs.{format}", f"system.{format}", "summary.json")
+            jobs, system, summary = (
+                files.enter_context(atomic_writer(folder / name)) for name in names
+            )
+
+            def save(schedule: Schedule, numbers: Mapping[str, Any]) -> None:
+                _write(schedule.jobs, jobs, format)
+                _write(schedule.system, system, format)
+                text = json.dumps(plain(numbers), ensure_ascii=False, indent=2)
+                summary.write(f"{text}\n".encode())
+
+            yield save
+    except BaseException:
+        for one in made:
+            with contextlib.suppress(OSError):
+                one.rmdir()
+        raise
+
+
+def _write(table: pl.DataFrame, out: Any, format: str) -> None:  # noqa: ANN401
+    if format == "parquet":
+        table.write_parquet(out)
+    else:
+        table.write_csv(out)

@@ -1,0 +1,165 @@
+"""The flags of ``onega simulate`` that describe the machine, and the machine they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from onega.cli.console import remark
+from onega.core.cluster import Cluster, Power, RateControl
+from onega.core.errors import SimulationError
+
+NEEDED: Final = {
+    "random": ("p_low", "p_high"),
+    "queue": ("k_low", "k_high"),
+    "workload": ("k_low", "k_high"),
+    "none": (),
+}
+"""What each kind of rate control takes beside the rates."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineFlags:
+    """What was said on the command line; None where nothing was."""
+
+    procs: int | None = None
+    cluster: Path | None = None
+    rate_control: str | None = None
+    rates: str | None = None
+    rate_low: float | None = None
+    rate_high: float | None = None
+    k_low: str | None = None
+    k_high: str | None = None
+    p_low: float | None = None
+    p_high: float | None = None
+    power_busy: str | None = None
+    power_idle: str | None = None
+    power_busy_low: float | None = None
+    power_busy_high: float | None = None
+    power_idle_low: float | None = None
+    power_idle_high: float | None = None
+
+
+def build_cluster(flags: MachineFlags, log_procs: int | None) -> Cluster:
+    """Make the machine: flags win over the file, the file over the log's own size."""
+    settings: dict[str, Any] = {}
+    if flags.cluster is not None:
+        from onega.core.cluster_file import read_settings
+
+        settings = read_settings(flags.cluster)
+    procs = flags.procs or settings.get("procs") or log_procs
+    if procs is None:
+        raise SimulationError(
+            "the log doesn't say how many processors the machine has; give --procs N"
+        )
+    control = settings.get("rate_control", {}) | _rate_settings(flags)
+    _check_needs(flags, control)
+    power = settings.get("power", {}) | _power_settings(flags)
+    if power and "busy" not in power:
+        raise SimulationError("idle power alone gives no energy; give --power-busy too")
+    if power and "idle" not in power:
+        remark("no idle power given: idle processors draw nothing (--power-idle W)")
+    try:
+        return Cluster(procs, RateControl(**control), Power(**power) if power else None)
+    except SimulationError as error:
+        raise SimulationError(_as_flags(str(error))) from None
+
+
+def _rate_settings(flags: MachineFlags) -> dict[str, Any]:
+    """Return the arguments of RateControl that were given as flags."""
+    if flags.rates is not None and (flags.rate_low, flags.rate_high) != (None, None):
+        raise SimulationError("give --rates, or --rate-low and --rate-high, not both")
+    rates: Any = None if flags.rates is None else _numbers("--rates", flags.rates)
+    if flags.rate_high is not None:
+        # The log's own run times are at rate 1, so that is what "low" means by default.
+        rates = (1.0 if flags.rate_low is None else flags.rate_low, flags.rate_high)
+    elif flags.rate_low is not None:
+        rates = (flags.rate_low,)
+    given = {
+        "kind": flags.rate_control,
+        "rates": rates,
+        "k_low": None if flags.k_low is None else _numbers("--k-low", flags.k_low),
+        "k_high": None if flags.k_high is None else _numbers("--k-high", flags.k_high),
+        "p_low": flags.p_low,
+        "p_high": flags.p_high,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _check_needs(flags: MachineFlags, control: dict[str, Any]) -> None:
+    """Refuse flags that would have no effect, and a control that lacks something."""
+    kind = control.get("kind", "none")
+    if kind not in NEEDED:
+        return  # RateControl says it better
+    for name in ("k_low", "k_high", "p_low", "p_high"):
+        if getattr(flags, name) is not None and name not in NEEDED[kind]:
+            takes = " or ".join(rule for rule, names in NEEDED.items() if name in names)
+            raise SimulationError(f"{_flag(name)} needs --rate-control {takes}, got {kind}")
+    rates = control.get("rates", ())
+    several = not isinstance(rates, int | float) and len(rates) > 1
+    if kind == "none" and several:
+        raise SimulationError(
+            "several rates need --rate-control random, queue or workload; "
+            "for one fixed rate give --rate-low R alone"
+        )
+    missing = [_flag(name) for name in NEEDED[kind] if name not in control]
+    if kind != "none" and not several:
+        missing.insert(0, "--rate-high (or --rates)")
+    if missing:
+        raise SimulationError(f"--rate-control {kind} needs {' and '.join(missing)}")
+
+
+def _power_settings(flags: MachineFlags) -> dict[str, Any]:
+    """Return the arguments of Power that were given as flags."""
+    result: dict[str, Any] = {}
+    for name in ("busy", "idle"):
+        listed = getattr(flags, f"power_{name}")
+        low, high = (getattr(flags, f"power_{name}_{end}") for end in ("low", "high"))
+        if listed is not None and (low, high) != (None, None):
+            raise SimulationError(
+                f"give --power-{name}, or --power-{name}-low and --power-{name}-high, not both"
+            )
+        if high is not None and low is None:
+            raise SimulationError(f"--power-{name}-high needs --power-{name}-low beside it")
+        if listed is not None:
+            result[name] = _numbers(f"--power-{name}", listed)
+        elif high is not None:
+            result[name] = (low, high)
+        elif low is not None:
+            result[name] = (low,)
+    _check_high_power(flags)
+    return result
+
+
+def _check_high_power(flags: MachineFlags) -> None:
+    """Refuse a low power alone where there are two rates: the other isn't known."""
+    if flags.rate_high is None:
+        return
+    for name in ("busy", "idle"):
+        low, high = (getattr(flags, f"power_{name}_{end}") for end in ("low", "high"))
+        if low is not None and high is None:
+            raise SimulationError(
+                f"--power-{name}-low is for the low rate; give --power-{name}-high too, "
+                f"or --power-{name} W for all rates"
+            )
+
+
+def _numbers(flag: str, text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise SimulationError(
+            f"{flag} takes a number, or several separated by commas; got {text!r}"
+        ) from None
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _as_flags(message: str) -> str:
+    """Write the names of arguments as the flags they were given by."""
+    for name in ("k_low", "k_high", "p_low", "p_high", "rate_low", "rate_high"):
+        message = message.replace(name, _flag(name))
+    return message

@@ -1,0 +1,120 @@
+"""Long series in a picture: extremes per pixel kept, means per hour or day, clocks and dates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.core.units import humanise_seconds
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+POINTS: Final = 4000
+"""Most points of one line: four to each of a thousand columns of pixels."""
+
+BINS: Final = 240
+"""About as many bars or steps as one can tell apart."""
+
+NICE_SPANS: Final = (
+    1.0, 10.0, 60.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 21600.0, 43200.0, 86400.0,
+    2 * 86400.0, 7 * 86400.0, 14 * 86400.0, 30 * 86400.0, 91 * 86400.0,
+)  # fmt: skip
+"""Lengths of time over which people take means, in seconds."""
+
+
+def extremes(time: Floats, values: Floats, points: int = POINTS) -> Ints:
+    """Return the rows to draw: in each of ``points``/4 equal stretches of time first, lowest,
+    highest and last, so that no peak is lost and every level after a gap is right.
+    """  # noqa: D205
+    if time.size <= points:
+        return np.arange(time.size)
+    columns = max(1, points // 4)
+    span = time[-1] - time[0]
+    column = np.minimum(((time - time[0]) / span * columns).astype(np.int64), columns - 1)
+    first = np.flatnonzero(np.diff(column, prepend=-1))
+    last = np.append(first[1:], time.size) - 1
+    # Sorted by value within each column, the ends of a column are its extremes.
+    order = np.lexsort((values, column))
+    return np.unique(np.concatenate([first, order[first], order[last], last]))
+
+
+def nice_span(length: float, bins: int = BINS) -> float:
+    """Return the shortest usual length of time that cuts ``length`` into at most ``bins``."""
+    return next((span for span in NICE_SPANS if length / span <= bins), length / bins)
+
+
+def means(time: Floats, values: Floats, edges: Floats) -> Floats:
+    """Mean over each [edge, next edge) of a quantity that holds from its time to the next."""
+    until = np.concatenate([[0.0], np.cumsum(values[:-1] * np.diff(time))])
+    at = np.interp(edges, time, until)
+    inside = np.diff(np.clip(edges, time[0], time[-1]))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(inside > 0, np.diff(at) / inside, np.nan)
+
+
+def bins(time: Floats, count: int = BINS) -> tuple[Floats, float]:
+    """Return edges that cover the times, at multiples of a usual length, and that length."""
+    span = nice_span(max(float(time[-1] - time[0]), 1.0), count)
+    first, last = np.floor(time[0] / span), np.ceil(time[-1] / span)
+    return np.arange(first, max(last, first + 1) + 1) * span, span
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """How times stand on the axis: dates if the log has an epoch, else time passed.
+
+    Attributes
+    ----------
+    origin
+        Seconds after the epoch of the workload where "time passed" is zero.
+    epoch
+        Unix time of second 0, if known.
+    unit, seconds
+        Unit of time passed.
+    """
+
+    origin: float
+    epoch: float | None
+    unit: str
+    seconds: float
+
+    @classmethod
+    def of(cls, first: float, last: float, epoch: float | None) -> Clock:
+        """Choose the unit for a stretch of time."""
+        length = last - first
+        for limit, unit, seconds in (
+            (300, "seconds", 1.0),
+            (3 * 3600, "minutes", 60.0),
+            (4 * 86400, "hours", 3600.0),
+        ):
+            if length < limit:
+                return cls(first, epoch, unit, seconds)
+        return cls(first, epoch, "days", 86400.0)
+
+    def place(self, times: npt.ArrayLike) -> Any:  # noqa: ANN401
+        """Turn seconds into places on the axis."""
+        at = np.asarray(times, dtype=np.float64)
+        if self.epoch is None:
+            return (at - self.origin) / self.seconds
+        return ((at + self.epoch) * 1000).round().astype("datetime64[ms]")
+
+    def length(self, seconds: npt.ArrayLike) -> Floats:
+        """Turn lengths of time into lengths on the axis (milliseconds among dates)."""
+        unit = self.seconds if self.epoch is None else 0.001
+        return np.asarray(seconds, dtype=np.float64) / unit
+
+    def axis(self) -> dict[str, Any]:
+        """Return the axis's title and kind."""
+        if self.epoch is None:
+            return {"title": {"text": f"time since the first submission ({self.unit})"}}
+        return {"title": {"text": "time (UTC)"}, "type": "date"}
+
+
+def span_name(span: float) -> str:
+    """Name a usual length of time: ``hour``, ``day``, ``6 h``."""
+    names = {60.0: "minute", 3600.0: "hour", 86400.0: "day", 7 * 86400.0: "week"}
+    return names.get(span, humanise_seconds(span))
