@@ -19,6 +19,7 @@ from onega.cli.options import (
     read_trace,
     remark_findings,
 )
+from onega.core.errors import suggest
 
 if TYPE_CHECKING:
     from onega.core.report import Report
@@ -65,12 +66,16 @@ def convert(
 
     Everything that was changed or left out is said on stderr, a line a rule.
     """
+    from onega.traces.cleaning import RULES
     from onega.traces.writing import write
 
     if not clean and (keep or flurries or jitter):
         fail("--keep, --flurries and --jitter are for --clean")
     if jitter and seed is None:
         fail("--jitter draws at random and needs --seed")
+    unknown = next((name for name in keep or () if name not in RULES), None)
+    if unknown is not None:
+        fail(f"no cleaning rule {unknown!r}; {suggest(unknown, RULES)}")
     log = read_trace(
         source,
         format=from_format,
@@ -98,10 +103,7 @@ def _cleaned(
 ) -> tuple[Workload, Report]:
     from onega.traces.cleaning import clean
 
-    try:
-        cleaned, report = clean(log, skip=keep, flurries=flurries, jitter=jitter, rng=seed)
-    except ValueError as error:
-        fail(str(error))
+    cleaned, report = clean(log, skip=keep, flurries=flurries, jitter=jitter, rng=seed)
     remark_findings(str(source), report)
     return cleaned, report
 

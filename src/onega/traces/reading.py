@@ -102,8 +102,8 @@ def read(
         For CSV and Parquet: which column is what, as ``{"submit": "submit_time"}`` or the path
         of a TOML file (see `onega.traces.mapping.ColumnMap`).
     timezone
-        The zone (``"Europe/Paris"``) of dates that don't say theirs. It is also what
-        ``workload.meta.timezone`` becomes where the log doesn't tell.
+        The machine's zone (``"Europe/Paris"``), in which dates without one are read; it goes
+        before what the log's header says.
     limits
         How much the file may ask of this machine.
 
