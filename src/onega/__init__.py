@@ -15,6 +15,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "Adequacy": "onega.comparison.adequacy",
     "Cluster": "onega.core.cluster",
     "Comparison": "onega.comparison.compare",
     "Description": "onega.traces.description",
@@ -32,6 +33,7 @@ _HOME = {
     "SimulationError": "onega.core.errors",
     "TraceError": "onega.core.errors",
     "Workload": "onega.core.workload",
+    "adequacy": "onega.comparison.adequacy",
     "clean": "onega.traces.cleaning",
     "compare": "onega.comparison.compare",
     "compare_models": "onega.comparison.compare_models",

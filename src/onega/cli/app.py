@@ -25,6 +25,7 @@ COMMANDS: tuple[str, ...] = (
     "sample",
     "compare",
     "simulate",
+    "adequacy",
     "stability",
     "limits",
 )

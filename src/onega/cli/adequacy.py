@@ -1,0 +1,219 @@
+"""``onega adequacy``: how far a model's schedule is from the real one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from onega.cli.console import emit_json, emit_table, out, progress, remark, remark_report
+from onega.cli.options import FromOption, JsonOption, ProcsOption, TraceArgument, read_trace
+from onega.core.errors import SimulationError, suggest
+
+if TYPE_CHECKING:
+    from onega.comparison.adequacy import Adequacy
+    from onega.comparison.events import EventLog
+    from onega.comparison.site import SiteAdequacy
+    from onega.core.policy import Knowledge
+    from onega.core.schedule import Schedule
+    from onega.core.workload import Workload
+
+SecondsOption = Annotated[
+    float | None,
+    typer.Option(
+        "--reference", metavar="SECONDS", min=0, help="P_ideal: up to here a model is adequate."
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="adequacy")(adequacy)
+
+
+def adequacy(
+    real: TraceArgument,
+    model: Annotated[
+        Path | None,
+        typer.Argument(metavar="[MODEL]", help="The model's answer to the same stream: a log."),
+    ] = None,
+    simulate: Annotated[
+        str | None,
+        typer.Option(
+            "--simulate", metavar="P,Q,…", help="Simulate the log under these policies instead."
+        ),
+    ] = None,
+    procs: ProcsOption = None,
+    reference: SecondsOption = None,
+    tolerance: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", min=0, help="Submit times may differ by so much."),
+    ] = 0.0,
+    same_within: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", min=0, help="Waits so near count as the same."),
+    ] = 1e-6,
+    knowledge: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help="For --simulate: estimate or runtime."),
+    ] = None,
+    events: Annotated[
+        Path | None,
+        typer.Option("--events", metavar="DIR", help="Write both event logs to DIR/real, /model."),
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/adequacy.html."),
+    ] = None,
+    format: FromOption = None,
+    json: JsonOption = False,  # noqa: FBT002
+) -> None:
+    """Measure how far a model's schedule is from the real one: P, in seconds (seed 004).
+
+    Both sides are logs with waits of one and the same stream (or folders with event logs). With
+    --simulate, the second side is a simulation of the first: how good is a simulator here?
+    """
+    if (model is None) == (simulate is None):
+        raise SimulationError("give either a second log (MODEL) or --simulate POLICY,…")
+    if knowledge not in (None, "estimate", "runtime"):
+        raise SimulationError(
+            f"--knowledge {knowledge}: {suggest(str(knowledge), ('estimate', 'runtime'))}"
+        )
+    log = _side(real, format, procs)
+    if simulate is not None:
+        if not hasattr(log, "table"):
+            raise SimulationError("--simulate takes a log, not a folder of event logs")
+        known = cast("Knowledge | None", knowledge)
+        site = _simulate(log, simulate, reference=reference, knowledge=known)
+        best, others, log = site.results[site.best], site, site.observed
+    else:
+        assert model is not None
+        best, others = _compare(log, _side(model, format, procs), reference, tolerance), None
+    best = _counting(best, same_within)
+    if json:
+        emit_json(best.summary() if others is None else others.summary())
+    elif others is None:
+        _print(best, f"{real.name} and {model.name if model else ''}")
+    else:
+        _print_site(others, real.name)
+    if events is not None:
+        _write_events(events, log, best)
+    if figures is not None:
+        _draw(best, figures)
+
+
+def _side(path: Path, format: str | None, procs: int | None) -> Any:  # noqa: ANN401
+    """Read a log, or put the schedule of a folder with event logs together."""
+    if path.is_dir():
+        from onega.comparison.events import EventLog
+
+        return EventLog.read(path).schedule()
+    return read_trace(path, format=format, procs=procs)
+
+
+def _compare(
+    real: Workload | Schedule,
+    model: Workload | Schedule,
+    reference: float | None,
+    tolerance: float,
+) -> Adequacy:
+    from onega.comparison.adequacy import adequacy as measure
+
+    result = measure(real, model, reference=reference, tolerance=tolerance)
+    remark_report(result.report)
+    return result
+
+
+def _simulate(
+    log: Workload, policies: str, *, reference: float | None, knowledge: Knowledge | None
+) -> SiteAdequacy:
+    from onega.comparison.site import site_adequacy
+
+    names = [name.strip() for name in policies.split(",") if name.strip()]
+    with progress("simulating", total=1.0) as done:
+        site = site_adequacy(
+            log,
+            names,
+            procs=log.meta.procs,
+            reference=reference,
+            knowledge=knowledge,
+            progress=done,
+        )
+    remark_report(site.report)
+    return site
+
+
+def _counting(result: Adequacy, same_within: float) -> Adequacy:
+    from dataclasses import replace
+
+    return replace(result, same_within=same_within)
+
+
+def _print(result: Adequacy, title: str) -> None:
+    if not result.defined:
+        out().print(f"{title}: the measure is undefined: {result.reason}", markup=False)
+        return
+    prefixes = [(p.jobs, p.P, p.different) for p in result.prefixes()]
+    emit_table(title, prefixes, ("first jobs", "P, seconds", "different waits"))
+    figures = result.summary()
+    emit_table(
+        "Beside it",
+        [
+            ("P, the whole stream", result.P),
+            ("P of the mean wait of each width", figures["baseline_P"]),
+            ("P without the ten worst jobs", figures["P_without_worst10"]),
+            ("share of the ten worst in P²", f"{figures['worst10_share']:.1%}"),
+            ("median difference of a job", figures["median_difference"]),
+            ("mean wait, real", figures["mean_wait_real"]),
+            ("mean wait, model", figures["mean_wait_model"]),
+            ("KS distance of the waits", figures["ks_wait"]),
+            ("P_ideal", result.reference),
+        ],
+        ("", "seconds"),
+    )
+    if result.adequate is not None:
+        verdict = "no further from the real system than it is from itself"
+        if not result.adequate:
+            verdict = "further from the real system than the reference allows"
+        out().print(
+            f"P = {result.P:.6g} s against P_ideal = {result.reference:.6g} s: {verdict}.",
+            markup=False,
+        )
+
+
+def _print_site(site: SiteAdequacy, title: str) -> None:
+    columns = ("P", "P_without_worst10", "mean_wait_model", "p95_wait_model")
+    heads = ("policy", "P, s", "P without\n10 worst, s", "mean\nwait, s", "p95\nwait, s", "skill")
+    first = site.results[site.best].summary()
+    rows: list[tuple[Any, ...]] = [
+        ("observed", None, None, round(first["mean_wait_real"]), round(first["p95_wait_real"]), "")
+    ]
+    for row in site.to_polars().to_dicts():
+        figures = (round(row[key]) for key in columns)
+        rows.append((row["policy"], *figures, f"{row['skill']:.2f}"))
+    rows.append(("mean of each width", round(first["baseline_P"]), None, None, None, "0.00"))
+    emit_table(f"{title} on {site.observed.cluster.procs} processors", rows, heads)
+    out().print(site.sentence(), markup=False)
+
+
+def _write_events(folder: Path, log: Any, result: Adequacy) -> None:  # noqa: ANN401
+    from onega.comparison.events import EventLog
+
+    sides: dict[str, EventLog] = {"real": EventLog.of(log)}
+    if result.model is not None:
+        sides["model"] = EventLog.of(result.model)
+    for name, one in sides.items():
+        one.write(folder / name)
+    remark(f"event logs in {', '.join(str(folder / name) for name in sides)}")
+
+
+def _draw(result: Adequacy, folder: Path) -> None:
+    from onega.figures.export import write_html
+
+    if not result.defined:
+        remark("no figures: the measure is undefined")
+        return
+    drawn = {kind: result.plot(kind) for kind in result.figure_kinds()}
+    path = write_html(drawn, folder / "adequacy.html", title=" and ".join(result.names))
+    remark(f"{len(drawn)} figures in {path}")

@@ -1,0 +1,141 @@
+"""A site's log against simulations of it, and the command."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+import onega
+from conftest import shared
+from onega.comparison.site import UNKNOWN, site_adequacy
+
+
+def command(*arguments):
+    return subprocess.run(
+        [sys.executable, "-c", "from onega.cli import main; main()", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+
+
+@pytest.fixture(scope="module")
+def site():
+    """A log whose waits EASY made: EASY explains it, FCFS doesn't."""
+    rng = np.random.default_rng(11)
+    jobs = onega.Workload(
+        {
+            "submit": np.cumsum(rng.exponential(40, 300)).round(),
+            "runtime": rng.integers(10, 900, 300).astype(float),
+            "procs": 2 ** rng.integers(0, 5, 300),
+            "estimate": rng.integers(900, 1800, 300).astype(float),
+        },
+        onega.Meta(procs=32, epoch=1.7e9),
+    )
+    schedule = onega.simulate(jobs, 32, "easy")
+    wait = pl.Series("wait", schedule.start - jobs.column("submit"))
+    return jobs.with_columns(wait, note="waits of EASY")
+
+
+def test_the_policy_that_made_the_waits_is_found(site):
+    result = site_adequacy(site, ["fcfs", "easy"])
+    assert result.best == "easy"
+    assert result.results["easy"].P == pytest.approx(0, abs=1e-6)
+    assert result.results["fcfs"].P > 0
+    flat = result.summary()
+    assert flat["policy"] == "easy"
+    assert flat["fcfs.P"] == result.results["fcfs"].P
+    assert result.to_polars()["policy"].to_list() == ["fcfs", "easy"]
+    for words in UNKNOWN:
+        assert words in result.sentence()
+    assert len(result.plot("along").data) == 2
+
+
+def test_jobs_that_cannot_take_part_are_reported(site):
+    broken = site.with_columns(
+        pl.when(pl.col("job") == 1).then(None).otherwise(pl.col("wait")).alias("wait"),
+        pl.when(pl.col("job") == 2).then(99).otherwise(pl.col("procs")).alias("procs"),
+        pl.when(pl.col("job") == 3).then(0.0).otherwise(pl.col("runtime")).alias("runtime"),
+        note="broken",
+    )
+    result = site_adequacy(broken, ["easy"], procs=32)
+    assert result.report.count("never_ran") == 2
+    assert result.report.count("too_wide") == 1
+    assert result.results["easy"].jobs == 297
+
+
+def test_a_log_without_waits_is_refused(site):
+    bare = site.with_columns(pl.lit(None, dtype=pl.Float64).alias("wait"), note="no waits")
+    with pytest.raises(onega.SimulationError, match="observed waits"):
+        site_adequacy(bare, ["easy"], procs=32)
+    with pytest.raises(onega.SimulationError, match="at least one policy"):
+        site_adequacy(site, [])
+
+
+def test_the_command_compares_two_logs(site, tmp_path):
+    onega.write(site, tmp_path / "real.swf")
+    slower = site.with_columns(pl.col("wait") + 3, note="later")
+    onega.write(slower, tmp_path / "model.swf")
+    done = command("adequacy", tmp_path / "real.swf", tmp_path / "model.swf", "--json",
+                   "--reference", "3.5")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    keys = {"defined", "reason", "jobs", "E", "P", "different", "prefixes", "reference", "adequate"}
+    assert keys <= set(answer)
+    assert (answer["P"], answer["jobs"], answer["different"]) == (pytest.approx(3), 300, 300)
+    assert answer["adequate"] is True
+    assert [row["jobs"] for row in answer["prefixes"]] == [50, 100, 250, 300]
+    spoken = command("adequacy", tmp_path / "real.swf", tmp_path / "model.swf")
+    assert "P without the ten worst jobs" in spoken.stdout
+
+
+def test_the_command_says_why_it_is_undefined(site, tmp_path):
+    onega.write(site, tmp_path / "real.swf")
+    onega.write(site.head(299), tmp_path / "model.swf")
+    done = command("adequacy", tmp_path / "real.swf", tmp_path / "model.swf", "--json")
+    answer = json.loads(done.stdout)
+    assert (answer["defined"], answer["P"], answer["adequate"]) == (False, None, None)
+    assert answer["job_at_fault"] == 300
+    assert "300 in reality, 299 in the model" in answer["reason"]
+
+
+def test_the_command_simulates_a_log_writes_events_and_figures(site, tmp_path):
+    onega.write(site, tmp_path / "real.swf")
+    done = command("adequacy", tmp_path / "real.swf", "--simulate", "easy,fcfs", "--procs", 32,
+                   "--events", tmp_path / "ev", "--figures", tmp_path / "fig")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Nearest is easy" in done.stdout
+    assert "reservations" in done.stdout
+    page = (tmp_path / "fig" / "adequacy.html").read_text()
+    assert page.count('class="figure"') == 4
+    again = command("adequacy", tmp_path / "ev" / "real", tmp_path / "ev" / "model", "--json")
+    assert json.loads(again.stdout)["P"] == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("adequacy", "x.swf"), "give either a second log"),
+        (("adequacy", "x.swf", "y.swf", "--simulate", "easy"), "give either a second log"),
+        (("adequacy", "x.swf", "--simulate", "easy", "--knowledge", "all"), "--knowledge all"),
+        (("adequacy", "no-such-file", "y.swf"), "no-such-file"),
+    ],
+)
+def test_misuse_is_one_line_and_code_2(arguments, words, tmp_path):
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_archive_log():
+    log = onega.read(shared("traces", "KTH-SP2-1996-2.1-cln.swf.gz"))
+    result = site_adequacy(log, ["easy"])
+    one = result.results["easy"]
+    assert one.jobs + result.report.dropped == len(log)
+    assert one.sources().hour.height == 24
