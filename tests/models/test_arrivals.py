@@ -143,8 +143,7 @@ def test_day_and_night_finds_the_day():
 
 
 def test_load_changes_the_rate_and_leaves_the_days():
-    from contract import example_log
-
+    from models.contract import example_log
     from onega.models import MODELS
 
     model = MODELS["independent"].fit(example_log(), arrivals="poisson")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from contract import example_log
 
 import onega
+from models.contract import example_log
 from onega.cli import main
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from contract import check_model, example_log
 
+from models.contract import check_model, example_log
 from onega.core.errors import ModelError
 from onega.models import MODELS, from_json, load
 
@@ -22,7 +22,7 @@ def test_model_keeps_the_contract(name, log, tmp_path):
 @pytest.mark.parametrize("within", ["uniform", "observed", "repeating"])
 @pytest.mark.parametrize("coupling", ["width-from-runtime", "runtime-from-width", "joint", "none"])
 def test_markov_variants_keep_it_too(within, coupling, log, tmp_path):
-    from contract import check_json, check_reproducible, check_sample
+    from models.contract import check_json, check_reproducible, check_sample
 
     model = MODELS["markov"].fit(log, within=within, coupling=coupling)
     check_sample(model, 400, model.sample(400, rng=1))
@@ -34,7 +34,7 @@ def test_markov_variants_keep_it_too(within, coupling, log, tmp_path):
                                       "chain", "mmpp"])  # fmt: skip
 @pytest.mark.parametrize("cycle", ["polynomial", "half-hours", "day-night", "none"])
 def test_any_arrivals_under_any_cycle(arrivals, cycle, log, tmp_path):
-    from contract import check_json, check_load, check_sample
+    from models.contract import check_json, check_load, check_sample
 
     model = MODELS["independent"].fit(log, arrivals=arrivals, cycle=cycle)
     drawn = model.sample(3000, rng=1)
@@ -48,7 +48,7 @@ def test_any_arrivals_under_any_cycle(arrivals, cycle, log, tmp_path):
 
 @pytest.mark.parametrize("estimates", ["beta", "gamma", "tsafrir", "none"])
 def test_any_model_can_carry_any_estimates(estimates, log, tmp_path):
-    from contract import check_json, check_sample
+    from models.contract import check_json, check_sample
 
     model = MODELS["lublin"].fit(log, estimates=estimates)
     assert (model.estimates is None) == (estimates == "none")

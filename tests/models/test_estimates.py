@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from contract import example_log
 from hypothesis import given
 from hypothesis import strategies as st
 
 import onega
+from models.contract import example_log
 from onega.core.distances import ks_distance
 from onega.core.errors import ModelError
 from onega.models import BetaEstimates, GammaEstimates, TsafrirEstimates

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
-from contract import example_log
 
+from models.contract import example_log
 from onega.core import chains
 from onega.core.distances import ks_distance
 from onega.core.errors import ModelError
 from onega.models import MODELS, compose
 from onega.models.arrivals import Arrivals, Poisson
+from onega.models.base import Drawn, WorkloadModel
 from onega.models.chainpart import ChainPart
 from onega.models.contexts import ContextTree, lagged
 from onega.models.cycles import DayNight
@@ -410,6 +412,32 @@ def test_the_slot_of_users_is_there():
 
 
 def _everybody():
-    from dataclasses import dataclass
-
     return dataclass(frozen=True, eq=False)(Everybody)()
+
+
+# ---------------------------------------------------------------- a family of one's own
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Serial(WorkloadModel):
+    """The example of docs/models.md."""
+
+    KIND: ClassVar[str] = "serial"
+    TITLE: ClassVar[str] = "exponential serial jobs"
+    mean: float
+
+    @classmethod
+    def _fit(cls, jobs, rng):
+        return {"mean": float(jobs.runtime.mean())}
+
+    def _draw(self, n, rng):
+        return Drawn(procs=rng.random(n) * 0 + 1, runtime=rng.exponential(self.mean, n))
+
+
+def test_a_new_family_costs_two_methods():
+    model = Serial.fit(example_log())
+    drawn = model.sample(20_000, rng=1, load=0.5)
+    assert set(drawn.column("procs")) == {1}
+    assert drawn.column("runtime").mean() == pytest.approx(model.mean, rel=0.04)
+    assert drawn.has("estimate")
+    assert Serial.from_dict(model.to_dict()) == model

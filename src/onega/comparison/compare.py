@@ -15,7 +15,7 @@ from onega.core.distances import ks_distance, total_variation
 from onega.core.errors import ModelError
 from onega.core.plotting import Plottable
 from onega.core.workload import Workload
-from onega.models.jobs import week_origin
+from onega.models.jobs import week_clock
 
 LAGS = tuple(range(1, 51))
 """Lags of the autocorrelation figure."""
@@ -61,7 +61,7 @@ class Side:
         submit = usable["submit"].to_numpy()
         procs = usable["procs"].to_numpy().astype(np.float64)
         runtime = usable["runtime"].to_numpy()
-        clock = submit + week_origin(workload.meta)
+        clock = week_clock(submit, workload.meta)
         hours = np.bincount((clock % 86400 // 3600).astype(np.int64), minlength=24)
         span = float(submit[-1] - submit[0])
         known = workload.meta.procs is not None and span > 0

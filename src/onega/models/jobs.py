@@ -80,7 +80,7 @@ def jobs_of(workload: Workload, *, least: int = LEAST) -> Jobs:
         )
     procs = usable["procs"].to_numpy().astype(np.float64)
     return Jobs(
-        clock=usable["submit"].to_numpy() + week_origin(workload.meta),
+        clock=week_clock(usable["submit"].to_numpy(), workload.meta),
         procs=procs,
         runtime=usable["runtime"].to_numpy().astype(np.float64),
         estimate=usable["estimate"].fill_null(float("nan")).to_numpy(),
@@ -89,26 +89,33 @@ def jobs_of(workload: Workload, *, least: int = LEAST) -> Jobs:
     )
 
 
-def week_origin(meta: Meta) -> float:
-    """Where submit = 0 lies in the week: seconds after Monday's midnight, local time.
+def week_clock(submit: Floats, meta: Meta) -> Floats:
+    """Submissions on the machine's own clock: seconds after the Monday before submit = 0.
 
-    0 if the log doesn't say when it begins. The clock is the one at the log's beginning: changes to
-    and from summer time within it are not followed.
+    Summer time is followed where the zone is known; in the hour that autumn repeats, the clock
+    stands still instead of going back. A log that doesn't say when it begins is taken to begin on
+    a Monday at midnight.
     """
-    if meta.epoch is None:
-        return 0.0
-    offset = meta.utc_offset or 0.0
+    times = np.asarray(submit, dtype=np.float64)
+    if meta.epoch is None or times.size == 0:
+        return times
+    moments = times + meta.epoch
+    offset = np.full(times.size, meta.utc_offset or 0.0)
     if meta.timezone is not None:
-        offset = _zone_offset(meta.timezone, meta.epoch, offset)
-    return float((meta.epoch + offset - MONDAY) % WEEK)
+        offset = _zone_offsets(moments, meta.timezone, offset)
+    origin = np.floor((meta.epoch + offset[0] - MONDAY) / WEEK) * WEEK + MONDAY
+    local = moments + offset - origin
+    ordered: Floats = np.maximum.accumulate(local) if np.all(np.diff(times) >= 0) else local
+    return ordered
 
 
-def _zone_offset(name: str, epoch: float, default: float) -> float:
-    from datetime import datetime, timedelta
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
+def _zone_offsets(moments: Floats, zone: str, default: Floats) -> Floats:
+    """Seconds east of Greenwich at each moment; the default where the zone isn't known."""
+    seconds = pl.Series(np.floor(moments).astype(np.int64))
     try:
-        shift = datetime.fromtimestamp(epoch, ZoneInfo(name)).utcoffset()
-    except (ZoneInfoNotFoundError, ValueError, OSError):
+        utc = pl.from_epoch(seconds, time_unit="s").dt.replace_time_zone("UTC")
+        local = utc.dt.convert_time_zone(zone).dt.replace_time_zone(None)
+    except pl.exceptions.PolarsError:
         return default
-    return (shift or timedelta()).total_seconds()
+    shift = local.dt.epoch("s").to_numpy() - seconds.to_numpy()
+    return np.asarray(shift, dtype=np.float64)
