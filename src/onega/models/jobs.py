@@ -109,6 +109,11 @@ def week_clock(submit: Floats, meta: Meta) -> Floats:
     return ordered
 
 
+def week_origin(meta: Meta) -> float:
+    """Where submit = 0 lies in the week: seconds after a Monday's midnight, local time."""
+    return float(week_clock(np.zeros(1), meta)[0])
+
+
 def _zone_offsets(moments: Floats, zone: str, default: Floats) -> Floats:
     """Seconds east of Greenwich at each moment; the default where the zone isn't known."""
     seconds = pl.Series(np.floor(moments).astype(np.int64))
