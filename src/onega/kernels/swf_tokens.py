@@ -22,6 +22,8 @@ TOO_MANY_ODD: Final = 1
 TOO_MANY_COMMENTS: Final = 2
 TOO_MANY_ROWS: Final = 3
 
+_U0, _U1, _U2, _U15 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(15)
+_FIELDS: Final = np.uint64(FIELDS)
 _POWERS: Final = 10.0 ** np.arange(16)
 
 
@@ -61,9 +63,11 @@ def tokenize(
     # Arrays that are taken out of their tuple in the loop would be counted there each time.
     values, starts, fields, points = rows.values, rows.starts, rows.fields, rows.points
     odds, remarks = asides.odd, asides.comments
-    end = text.size
-    place = 0
-    row = 0
+    room = np.uint64(starts.shape[0])
+    end = np.uint64(text.size)
+    # Unsigned, because a signed index is checked for being negative at every byte.
+    place = _U0
+    row = _U0
     odd = 0
     comments = 0
     lines = 0
@@ -71,67 +75,75 @@ def tokenize(
         byte = text[place]
         if byte == 32 or (9 <= byte <= 13):
             lines += byte == 10
-            place += 1
+            place += _U1
             continue
         if byte == 59:  # ';'
-            begin = place + 1
+            begin = place + _U1
             while text[place] != 10:
-                place += 1
+                place += _U1
             if comments == remarks.shape[0]:
                 return TOO_MANY_COMMENTS
             remarks[comments, 0] = begin
             remarks[comments, 1] = place
             comments += 1
             continue
-        if row == starts.shape[0]:
+        if row == room:
             return TOO_MANY_ROWS
         starts[row] = place
-        field = 0
+        field = _U0
         while True:
             while byte == 32:
-                place += 1
+                place += _U1
                 byte = text[place]
             if byte == 10 or byte == 59:
                 break
             if 9 <= byte <= 13:
-                place += 1
+                place += _U1
                 byte = text[place]
                 continue
+            if byte == 45 and field < _FIELDS and text[place + _U1] == 49:
+                after = text[place + _U2]
+                if after == 32 or after == 10:  # "-1", the most frequent token of all
+                    values[field, row] = -1.0
+                    field += _U1
+                    place += _U2
+                    byte = after
+                    continue
             begin = place
             negative = byte == 45
             if negative or byte == 43:
-                place += 1
+                place += _U1
                 byte = text[place]
             first = place
             number = np.int64(0)
             while 48 <= byte <= 57:
                 number = number * 10 + (np.int64(byte) - 48)
-                place += 1
+                place += _U1
                 byte = text[place]
             digits = place - first
             value = float(number)
             if byte == 46:  # '.'
-                place += 1
+                place += _U1
                 byte = text[place]
                 first = place
                 while 48 <= byte <= 57:
                     number = number * 10 + (np.int64(byte) - 48)
-                    place += 1
+                    place += _U1
                     byte = text[place]
                 decimals = place - first
                 digits += decimals
-                if digits <= 15:
+                if digits <= _U15:
                     value = float(number) / _POWERS[decimals]
-                if field < FIELDS:
+                if field < _FIELDS:
                     points[field] = True
-            plain = 0 < digits <= 15
+            strange = not _U0 < digits <= _U15
             while byte != 32 and not (9 <= byte <= 13) and byte != 59:
-                plain = False
-                place += 1
+                strange = True
+                place += _U1
                 byte = text[place]
-            if field < FIELDS:
+            if field < _FIELDS:
                 values[field, row] = -value if negative else value
-                if not plain:
+                if strange:
                     if odd == odds.shape[0]:
                         return TOO_MANY_ODD
                     odds[odd, 0] = row
@@ -139,13 +151,14 @@ def tokenize(
                     odds[odd, 2] = begin
                     odds[odd, 3] = place
                     odd += 1
-            field += 1
-        fields[row] = field
-        for missing in range(field, FIELDS):
-            values[missing, row] = -1.0
-        row += 1
+            field += _U1
+        fields[row] = np.int64(field)
+        while field < _FIELDS:
+            values[field, row] = -1.0
+            field += _U1
+        row += _U1
         while text[place] != 10:  # a comment behind the numbers
-            place += 1
+            place += _U1
     counts[0] = row
     counts[1] = odd
     counts[2] = comments
