@@ -23,6 +23,7 @@ _FAMILIES = {
     "feitelson96": "onega.models.feitelson96:Feitelson96",
     "neural": "onega.models.neural:Neural",
     "svr": "onega.models.svr:Svr",
+    "user-groups": "onega.models.users_groups:UserGroups",
 }
 
 _NAMES = {
@@ -32,14 +33,18 @@ _NAMES = {
     "DayNight": "onega.models.cycles",
     "EstimateModel": "onega.models.estimates",
     "GammaEstimates": "onega.models.estimates",
+    "GroupChoice": "onega.models.users_clusters",
     "PolynomialCycle": "onega.models.cycles",
     "StepCycle": "onega.models.cycles",
     "TsafrirEstimates": "onega.models.tsafrir",
+    "UserGrouping": "onega.models.users_clusters",
     "UserModel": "onega.models.users",
     "WorkloadModel": "onega.models.base",
     "compose": "onega.models.composition",
     "from_json": "onega.models.base",
+    "group_users": "onega.models.users_clusters",
     "load": "onega.models.base",
+    "suggest_groups": "onega.models.users_clusters",
     **{place.split(":")[1]: place.split(":")[0] for place in _FAMILIES.values()},
 }
 

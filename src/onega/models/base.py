@@ -33,12 +33,13 @@ MOST_JOBS = 200_000_000
 
 
 class Drawn(NamedTuple):
-    """What a family draws: widths and run times, and gaps and users where it has its own."""
+    """What a family draws: widths and run times; gaps, users and groups where it has its own."""
 
     procs: Floats
     runtime: Floats
     gaps: Floats | None = None
     user: Ints | None = None
+    group: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -214,11 +215,18 @@ class WorkloadModel(Plottable, Part):
         if self.estimates is not None:
             columns["estimate"] = self.estimates.draw(runtime, generator(child(seed, 2)))
         if self.users is not None:
-            columns["user"] = self.users.draw(procs, runtime, generator(child(seed, 3)))
+            who = self.users.draw(procs, runtime, generator(child(seed, 3)))
+            columns["user"] = who
+            columns["group"] = self.users.group_of(who)
         elif drawn.user is not None:
             columns["user"] = drawn.user.astype(np.int32)
+            columns["group"] = drawn.group
         meta = Meta(source=self.KIND, epoch=MONDAY, timezone="UTC", procs=size)
         return Workload(columns, replace(meta, provenance=tuple(notes)))
+
+    def user_part(self) -> UserModel | None:
+        """Return what `compose` takes as users; families with users of their own override."""
+        return self.users
 
     def for_machine(self, machine: int) -> Self:
         """Return the model for a machine of another size; families that can scale, do."""

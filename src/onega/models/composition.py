@@ -39,7 +39,7 @@ def compose(
         changes["arrivals"] = arrivals
     for name, part in (("estimates", estimates), ("users", users)):
         if isinstance(part, WorkloadModel):
-            part = getattr(part, name)
+            part = part.user_part() if name == "users" else part.estimates
             if part is None:
                 raise ModelError(f"the model given for {name} has none")
         if part is not None:

@@ -66,7 +66,17 @@ class Part:
 def part_from_dict(data: dict[str, Any]) -> Part:
     """Build whichever part a dictionary with a ``kind`` describes."""
     # They register themselves when imported.
-    from onega.models import arrivals, chainpart, contexts, cycles, estimates, laws, pairs, tsafrir  # noqa: F401
+    from onega.models import (  # noqa: F401
+        arrivals,
+        chainpart,
+        contexts,
+        cycles,
+        estimates,
+        laws,
+        pairs,
+        tsafrir,
+        users_groups,
+    )
 
     kind = data.get("kind")
     if kind not in _KINDS:

@@ -18,3 +18,7 @@ class UserModel(Part):
     def draw(self, procs: Floats, runtime: Floats, rng: Generator) -> Ints:
         """Return a user number (at least 0) for each job."""
         raise NotImplementedError
+
+    def group_of(self, user: Ints) -> Ints | None:
+        """Return the group of each user number; None if users aren't grouped."""
+        return None
