@@ -186,3 +186,22 @@ def test_a_link_stays_a_link(tmp_path):
         out.write(b"new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_bytes() == b"new"
+
+
+def test_a_pipe_is_read_once(tmp_path):
+    import threading
+
+    import onega
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for text, jobs in (("1 0 0 5 4\n2 3 0 5 4\n", 2), ("1 0 0 x 4\n", None)):
+        writer = threading.Thread(target=pipe.write_text, args=(text,))
+        writer.start()
+        if jobs:
+            log = onega.read(pipe)
+            assert (len(log), log.meta.source) == (jobs, str(pipe))
+        else:
+            with pytest.raises(TraceError, match=rf"{pipe}, line 1, field runtime"):
+                onega.read(pipe)
+        writer.join()

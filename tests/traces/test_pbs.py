@@ -146,3 +146,11 @@ def test_errors(log, text, number, field):
 def test_no_ends(log):
     with pytest.raises(TraceError, match="no job ended"):
         onega.read(log("01/10/2024 11:00:00;Q;8.head;queue=batch"))
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Paris"])
+def test_a_date_that_does_not_exist(log, zone):
+    stamps = ("13/45/2024 11:00:00;Q;8.head;queue=batch", "13/45/2024 11:00:05;D;8.head;")
+    read = onega.read(log(*stamps, line()), timezone=zone)
+    assert read.table["job"].to_list() == [7]
+    assert read.meta.report.count("no_submit") == 1

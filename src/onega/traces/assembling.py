@@ -32,7 +32,9 @@ _NEVER_NEGATIVE: Final = (
 class Draft:
     """A table on its way: the columns of `JOB_TABLE`, ``start`` and ``end``, and the lines.
 
-    Absent columns are missing. ``submit``, ``start`` and ``end`` are on one clock.
+    Absent columns are missing. ``submit``, ``start`` and ``end`` are on one ``clock``: ``"unix"``
+    (seconds since 1970), ``"own"`` (kept as it is), or ``"guess"`` (Unix time if all submissions
+    are from 1973 on, else its own).
     """
 
     path: str | os.PathLike[str]
@@ -42,7 +44,7 @@ class Draft:
     labels: dict[str, dict[int, str]] = field(default_factory=dict)
     timezone: str | None = None
     machine: Mapping[str, int] = field(default_factory=dict)
-    keep_clock: bool = False
+    clock: str = "guess"
 
 
 def assemble(draft: Draft) -> Workload:
@@ -58,7 +60,7 @@ def assemble(draft: Draft) -> Workload:
     frame = _width_from_request(frame, draft.notes)
     if frame.is_empty():
         raise TraceError(f"no job is left; {_reasons(draft.notes)}", path=draft.path)
-    epoch = None if draft.keep_clock else _epoch(frame)
+    epoch = _epoch(frame, draft.clock)
     if epoch is not None:
         frame = frame.with_columns(pl.col("submit") - epoch)
     frame = _number_missing_ids(frame, draft.notes)
@@ -146,10 +148,13 @@ def _width_from_request(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
     return frame.with_columns(pl.coalesce("procs", "requested_procs").alias("procs"))
 
 
-def _epoch(frame: pl.DataFrame) -> float | None:
+def _epoch(frame: pl.DataFrame, clock: str) -> float | None:
     """Return the second of the first submission, if submit times are Unix times."""
     earliest = frame["submit"].min()
-    if not isinstance(earliest, float) or earliest < UNIX_FROM:
+    own = clock == "own" or (
+        clock == "guess" and isinstance(earliest, float) and earliest < UNIX_FROM
+    )
+    if own or not isinstance(earliest, float):
         return None
     return float(math.floor(earliest))
 

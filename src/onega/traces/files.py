@@ -10,6 +10,7 @@ import bz2
 import contextlib
 import lzma
 import os
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -308,6 +309,24 @@ def sample(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> byt
         if start.startswith(magic):
             raise TraceError(f"is {what}", path=path)
     return start.removeprefix(b"\xef\xbb\xbf")
+
+
+@contextlib.contextmanager
+def seekable(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> Iterator[Path]:
+    """Give a path that can be opened more than once: a pipe's content goes to a temporary file."""
+    given = Path(path)
+    try:
+        piped = given.exists() and not (given.is_file() or given.is_dir())
+    except (OSError, ValueError):
+        piped = False
+    if not piped:
+        yield given
+        return
+    with tempfile.NamedTemporaryFile(prefix="onega-") as copy:
+        for block in blocks(given, limits):
+            copy.write(block)
+        copy.flush()
+        yield Path(copy.name)
 
 
 def whole(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> bytes:

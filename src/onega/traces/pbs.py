@@ -94,7 +94,9 @@ def read_pbs(
         raise TraceError("no job ended in this log (no E records)", path=path)
     rows.sort(key=lambda row: int(row[LINE]))
     frame, labels = _columns(rows, path, notes)
-    return assemble(Draft(path, "pbs", frame, notes, labels=labels, timezone=timezone))
+    return assemble(
+        Draft(path, "pbs", frame, notes, labels=labels, timezone=timezone, clock="unix")
+    )
 
 
 def _records(
@@ -146,19 +148,22 @@ def _take(log: _Log, number: int, stamp: str, kind: str, job: str, rest: str) ->
         row["requested_procs"] = _requested(pairs)
         row["stopped"] = None
         log.ended.append(row)
-        if log.offset is None and row["end"] and row["end"].isdigit():
+        moment = _local(stamp) if log.offset is None else None
+        if moment is not None and re.fullmatch(r"[0-9]{1,12}", row["end"] or ""):
             # Local clock minus Unix time, to the quarter of an hour that zones are made of.
-            log.offset = round((_naive(stamp) - float(row["end"])) / 900) * 900.0
+            log.offset = round((_as_if_utc(moment) - float(row["end"])) / 900) * 900.0
 
 
-def _naive(stamp: str) -> float:
-    """Read a stamp as if the clock were on UTC; impossible dates count as the start of 1970."""
+def _local(stamp: str) -> datetime | None:
+    """Read a stamp; None if there is no such date."""
     try:
-        return (
-            datetime.strptime(stamp, "%m/%d/%Y %H:%M:%S") - datetime(1970, 1, 1)
-        ).total_seconds()
+        return datetime.strptime(stamp, "%m/%d/%Y %H:%M:%S")
     except ValueError:
-        return 0.0
+        return None
+
+
+def _as_if_utc(moment: datetime) -> float:
+    return (moment - datetime(1970, 1, 1)).total_seconds()
 
 
 def _allocated(pairs: dict[str, str]) -> str | None:
@@ -214,19 +219,21 @@ def _never_ran(log: _Log, timezone: str | None, notes: Notes) -> list[dict[str, 
         line, queued_at, queue = log.queued[job]
         row: dict[str, Any] = dict.fromkeys([*_KEYS, "procs", "requested_procs"])
         submit = _unix(queued_at, timezone, log.offset)
-        rows.append(
-            {**row, LINE: line, "id": job, "submit": repr(submit), "queue": queue, "stopped": kind}
-        )
+        row |= {LINE: line, "id": job, "queue": queue, "stopped": kind}
+        row["submit"] = None if submit is None else repr(submit)
+        rows.append(row)
     why = "deleted or aborted jobs whose submission is not in the log were left out"
     notes.add("no_submit", "dropped", why, count=len(unknown), examples=unknown)
     return rows
 
 
-def _unix(stamp: str, timezone: str | None, offset: float | None) -> float:
+def _unix(stamp: str, timezone: str | None, offset: float | None) -> float | None:
+    moment = _local(stamp)
+    if moment is None:
+        return None
     if timezone is not None:
-        local = datetime.strptime(stamp, "%m/%d/%Y %H:%M:%S").replace(tzinfo=ZoneInfo(timezone))
-        return local.timestamp()
-    return _naive(stamp) - (offset or 0.0)
+        return moment.replace(tzinfo=ZoneInfo(timezone)).timestamp()
+    return _as_if_utc(moment) - (offset or 0.0)
 
 
 def _note_unfinished(log: _Log, notes: Notes) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 from onega.core.errors import TraceError, suggest
 from onega.core.workload import Workload
-from onega.traces.files import DEFAULT_LIMITS, Limits, sample
-from onega.traces.mapping import MapLike, check_timezone, column_map
+from onega.traces.files import DEFAULT_LIMITS, Limits, sample, seekable
+from onega.traces.mapping import ColumnMap, MapLike, check_timezone, column_map
 from onega.traces.pbs import looks_like_pbs, read_pbs
 from onega.traces.slurm.jobcomp import looks_like_jobcomp, read_jobcomp
 from onega.traces.slurm.sacct import looks_like_sacct, looks_like_sacct_table, read_sacct
@@ -94,7 +95,8 @@ def read(
     Parameters
     ----------
     path
-        The file; may be compressed (gzip, xz, bzip2, zstd: found by content, not by name).
+        The file; may be compressed (gzip, xz, bzip2, zstd: found by content, not by name), or a
+        pipe (``/dev/stdin``).
     format
         ``"swf"``, ``"sacct"``, ``"jobcomp"``, ``"pbs"``, ``"gaps"``, ``"csv"`` or ``"parquet"``;
         found from the content if None.
@@ -122,6 +124,33 @@ def read(
         raise TraceError(f"unknown format {format!r}; {suggest(format, by_name)}")
     check_timezone(timezone)
     mapping = None if columns is None else column_map(columns)
+    with seekable(path, limits) as source:
+        try:
+            workload = _read(source, format, mapping, timezone, limits)
+        except TraceError as error:
+            where = str(path) if error.path == str(source) else error.path
+            raise TraceError(
+                error.message, path=where, line=error.line, field=error.field
+            ) from None
+    changes: dict[str, Any] = {}
+    if timezone is not None:
+        changes["timezone"] = timezone
+    if Path(path) != source:
+        changes |= {
+            "source": str(path),
+            "provenance": (f"read from {path} ({workload.meta.format})",),
+        }
+    return Workload(workload.table, replace(workload.meta, **changes)) if changes else workload
+
+
+def _read(
+    path: Path,
+    format: str | None,
+    mapping: ColumnMap | None,
+    timezone: str | None,
+    limits: Limits,
+) -> Workload:
+    by_name = {one.name: one for one in FORMATS}
     start = sample(path, limits)
     if format is None:
         # A map says that the file is a table with named columns, whatever they are called.
@@ -138,7 +167,4 @@ def read(
         options["columns"] = mapping
     elif mapping is not None:
         raise TraceError(f"a column map is for csv, parquet and gaps, not for {format}", path=path)
-    workload = by_name[format].read(path, limits, **options)
-    if timezone is not None and workload.meta.timezone != timezone:
-        workload = Workload(workload.table, replace(workload.meta, timezone=timezone))
-    return workload
+    return by_name[format].read(path, limits, **options)

@@ -131,7 +131,7 @@ def _read(
         labels=reading.labels,
         timezone=timezone,
         machine={name: size for name, size in machine.items() if size is not None},
-        keep_clock=set(frame.columns) - {LINE} == set(JOB_TABLE),
+        clock="own" if set(frame.columns) - {LINE} == set(JOB_TABLE) else "guess",
     )
     return assemble(draft)
 

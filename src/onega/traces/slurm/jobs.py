@@ -89,7 +89,7 @@ def read_jobs(table: SlurmTable, *, format: str, timezone: str | None, notes: No
     frame = _number_arrays(frame, notes)
     frame = _fold_components(frame, notes)
     frame = _finished(frame, notes)
-    draft = Draft(table.path, format, frame, notes, labels=labels, timezone=timezone)
+    draft = Draft(table.path, format, frame, notes, labels=labels, timezone=timezone, clock="unix")
     return assemble(draft)
 
 
