@@ -181,3 +181,21 @@ def test_refusals_are_one_line(capsys, arguments, words):
     assert out == ""
     assert words in err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_stability_by_saturation(capsys):
+    code, out, _ = run(
+        capsys, "stability", "--classes", "0.5,0.5", "--procs", 2, "--method", "saturation",
+        "--precision", 0.05, "--seed", 1, "--json",
+    )  # fmt: skip
+    assert code == 0
+    answer = json.loads(out)
+    assert answer["method"] == "saturation"
+    assert answer["C_low"] < answer["C"] < answer["C_high"]
+    assert answer["C"] == pytest.approx(0.875, rel=0.1)
+    code, out, _ = run(
+        capsys, "stability", "--classes", "0.5,0.5", "--procs", 2, "--method", "montecarlo",
+        "--draws", 1000, "--seed", 1,
+    )  # fmt: skip
+    assert code == 0
+    assert " to " in out

@@ -301,3 +301,8 @@ def test_large_machines_lose_what_the_rule_of_thumb_says():
     value = stability_constant(law, 10_000).value
     lost = 1 - law.mean / (value * 10_000)
     assert lost == pytest.approx((law.second_moment / law.mean - 1) / 20_000, rel=2e-3)
+
+
+def test_monte_carlo_of_endless_length_is_refused():
+    with pytest.raises(QueueingError, match="too many jobs for Monte Carlo"):
+        stability_constant([1.0], 10**7, method="montecarlo")

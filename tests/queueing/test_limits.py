@@ -326,3 +326,47 @@ def test_a_log_that_says_nothing_of_cut_offs_is_refused():
         onega.limits(_log())
     with pytest.raises(QueueingError, match="no job was cut off"):
         onega.limits(_log(status=lambda own, cut: np.full(own.size, "completed")))
+
+
+def test_the_log_s_own_limits():
+    log = _log(estimate=lambda own, cut: cut)
+    result = onega.limits(log, limit="empirical", widths="fixed:1")
+    assert isinstance(result.limit, Empirical)
+    estimates = log.column("estimate")
+    expected = np.mean(-np.expm1(-result.service_rate * estimates))
+    assert result.p_serv == pytest.approx(expected, rel=1e-10)
+    with pytest.raises(QueueingError, match="no estimates"):
+        onega.limits(
+            _log(status=lambda own, cut: np.where(cut < own, "timeout", "completed")),
+            limit="empirical",
+        )
+
+
+def test_given_rates_need_nothing_of_cut_offs():
+    log = _log()
+    result = onega.limits(log, service_rate=0.01, limit_rate=0.002)
+    assert result.estimates is None
+    assert result.arrival_rate == pytest.approx(1 / float(np.diff(log.column("submit")).mean()))
+    assert result.widths.values.tolist() == [1, 4]
+
+
+@given(
+    st.sampled_from(SPECS),
+    st.floats(0.05, 40),
+    st.floats(0.1, 5),
+    st.floats(0, 5),
+    st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_invariants(spec, lam, mu, nu, shared):
+    result = onega.limits(spec, arrival_rate=lam, service_rate=mu, limit_rate=nu, shared=shared)
+    p = result.probabilities
+    assert p.min() >= 0
+    assert math.fsum(p) == pytest.approx(1, abs=1e-12)
+    assert 0 < result.p_serv <= 1
+    assert result.p_serv <= result.p_task + 1e-12
+    assert result.mean_busy == pytest.approx(lam * result.widths.mean / (mu + nu), rel=1e-10)
+    assert result.var_busy >= result.mean_busy * (1 - 1e-12)
+    n = state_numbers(result)
+    assert np.dot(n, p) == pytest.approx(result.mean_busy, rel=1e-9)
+    assert result.quantile(0.5) <= result.quantile(0.95) <= result.quantile(0.999)

@@ -16,66 +16,81 @@ if TYPE_CHECKING:
     from onega.queueing.loss import Loss
 
 
+LogArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[TRACE]", help="A log to take from what isn't given.", show_default=False
+    ),
+]
+ArrivalRateOption = Annotated[
+    float | None, typer.Option(metavar="L", help="Requests per second, λ.")
+]
+ServiceRateOption = Annotated[
+    float | None, typer.Option(metavar="M", help="Tasks that a server ends per second, μ.")
+]
+LimitRateOption = Annotated[
+    float | None,
+    typer.Option(metavar="N", help="Cut-offs per second and task, ν; 0 for no limit."),
+]
+WidthsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SPEC",
+        help="Tasks of a request: fixed:4, geometric:0.3, poisson:2.5, uniform:16, "
+        "list:1:0.5,2:0.5, or a log's file name.",
+    ),
+]
+LimitOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LAW",
+        help="Another law of limits: deterministic:1h, gamma:2:1h, weibull:1.5:1h, or empirical: "
+        "the log's estimates.",
+    ),
+]
+SharedOption = Annotated[
+    bool, typer.Option("--shared", help="One limit for all tasks of a request.")
+]
+TargetOption = Annotated[
+    float, typer.Option(metavar="P", help="Share to be served, for the critical limit.")
+]
+EpsilonOption = Annotated[
+    float | None,
+    typer.Option(metavar="E", help="Also: the fewest servers so that P(all busy) ≤ E."),
+]
+ProcsOption = Annotated[
+    int | None,
+    typer.Option(metavar="C", help="Also: losses on a machine of C servers without a queue."),
+]
+CheckOption = Annotated[
+    bool, typer.Option("--check", help="Also simulate the system, beside the formulas.")
+]
+FiguresOption = Annotated[
+    Path | None,
+    typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/limits.html."),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("limits")(limits)
 
 
 def limits(
-    trace: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[TRACE]", help="A log to take from what isn't given.", show_default=False
-        ),
-    ] = None,
-    arrival_rate: Annotated[
-        float | None, typer.Option(metavar="L", help="Requests per second, λ.")
-    ] = None,
-    service_rate: Annotated[
-        float | None, typer.Option(metavar="M", help="Tasks that a server ends per second, μ.")
-    ] = None,
-    limit_rate: Annotated[
-        float | None,
-        typer.Option(metavar="N", help="Cut-offs per second and task, ν; 0 for no limit."),
-    ] = None,
-    widths: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPEC",
-            help="Tasks of a request: fixed:4, geometric:0.3, poisson:2.5, uniform:16, "
-            "list:1:0.5,2:0.5, or a log's file name.",
-        ),
-    ] = None,
-    limit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LAW",
-            help="Another law of limits: deterministic:1h, gamma:2:1h, weibull:1.5:1h.",
-        ),
-    ] = None,
-    shared: Annotated[  # noqa: FBT002
-        bool, typer.Option("--shared", help="One limit for all tasks of a request.")
-    ] = False,
-    target: Annotated[
-        float, typer.Option(metavar="P", help="Share to be served, for the critical limit.")
-    ] = 0.95,
-    epsilon: Annotated[
-        float | None,
-        typer.Option(metavar="E", help="Also: the fewest servers so that P(all busy) ≤ E."),
-    ] = None,
-    procs: Annotated[
-        int | None,
-        typer.Option(metavar="C", help="Also: losses on a machine of C servers without a queue."),
-    ] = None,
-    check: Annotated[  # noqa: FBT002
-        bool, typer.Option("--check", help="Also simulate the system, beside the formulas.")
-    ] = False,
+    trace: LogArgument = None,
+    arrival_rate: ArrivalRateOption = None,
+    service_rate: ServiceRateOption = None,
+    limit_rate: LimitRateOption = None,
+    widths: WidthsOption = None,
+    limit: LimitOption = None,
+    shared: SharedOption = False,  # noqa: FBT002
+    target: TargetOption = 0.95,
+    epsilon: EpsilonOption = None,
+    procs: ProcsOption = None,
+    check: CheckOption = False,  # noqa: FBT002
     seed: SeedOption = None,
     format: FromOption = None,
-    figures: Annotated[
-        Path | None,
-        typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/limits.html."),
-    ] = None,
+    figures: FiguresOption = None,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
     """Tell how many servers are busy and how many requests are lost to the dispatcher's limit.

@@ -18,49 +18,61 @@ if TYPE_CHECKING:
     from onega.queueing.widths import WidthsLike
 
 
+LogArgument = Annotated[Path | None, typer.Argument(help="A log of jobs.", show_default=False)]
+ClassesOption = Annotated[
+    str | None,
+    typer.Option(
+        help='Widths instead of a log: "0.5,0.3,0.2" (p_1, p_2, p_3), "1:0.5,4:0.5", '
+        '"geometric:0.3", "uniform:16".'
+    ),
+]
+ProcsOption = Annotated[int | None, typer.Option(help="Servers; the log's machine by default.")]
+ArrivalRateOption = Annotated[
+    float | None, typer.Option(help="Jobs per second; from the log by default.")
+]
+MeanRuntimeOption = Annotated[
+    str | None, typer.Option(help="Mean run time: 90, 15m, 1h; from the log by default.")
+]
+MethodOption = Annotated[
+    str, typer.Option(help="exact, partitions, enumeration, montecarlo or saturation.")
+]
+PolicyOption = Annotated[
+    str, typer.Option(metavar="P", help="For saturation: the policy to simulate.")
+]
+PrecisionOption = Annotated[
+    float, typer.Option(metavar="E", help="For saturation: relative half-width to reach.")
+]
+WaitingOption = Annotated[
+    bool, typer.Option("--waiting", help="Also the exact mean wait (small machines).")
+]
+DrawsOption = Annotated[int, typer.Option(help="For montecarlo: sample size.")]
+ConfidenceOption = Annotated[float, typer.Option(help="Level of the intervals.")]
+FiguresOption = Annotated[
+    Path | None,
+    typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/stability.html."),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("stability")(stability)
 
 
 def stability(
-    trace: Annotated[Path | None, typer.Argument(help="A log of jobs.", show_default=False)] = None,
-    classes: Annotated[
-        str | None,
-        typer.Option(
-            help='Widths instead of a log: "0.5,0.3,0.2" (p_1, p_2, p_3), "1:0.5,4:0.5", '
-            '"geometric:0.3", "uniform:16".'
-        ),
-    ] = None,
-    procs: Annotated[
-        int | None, typer.Option(help="Servers; the log's machine by default.")
-    ] = None,
-    arrival_rate: Annotated[
-        float | None, typer.Option(help="Jobs per second; from the log by default.")
-    ] = None,
-    mean_runtime: Annotated[
-        str | None, typer.Option(help="Mean run time: 90, 15m, 1h; from the log by default.")
-    ] = None,
-    method: Annotated[
-        str, typer.Option(help="exact, partitions, enumeration, montecarlo or saturation.")
-    ] = "exact",
-    policy: Annotated[
-        str, typer.Option(metavar="P", help="For saturation: the policy to simulate.")
-    ] = "fcfs",
-    precision: Annotated[
-        float, typer.Option(metavar="E", help="For saturation: relative half-width to reach.")
-    ] = 0.01,
-    waiting: Annotated[  # noqa: FBT002
-        bool, typer.Option("--waiting", help="Also the exact mean wait (small machines).")
-    ] = False,
-    draws: Annotated[int, typer.Option(help="For montecarlo: sample size.")] = 200_000,
-    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    trace: LogArgument = None,
+    classes: ClassesOption = None,
+    procs: ProcsOption = None,
+    arrival_rate: ArrivalRateOption = None,
+    mean_runtime: MeanRuntimeOption = None,
+    method: MethodOption = "exact",
+    policy: PolicyOption = "fcfs",
+    precision: PrecisionOption = 0.01,
+    waiting: WaitingOption = False,  # noqa: FBT002
+    draws: DrawsOption = 200_000,
+    confidence: ConfidenceOption = 0.95,
     seed: SeedOption = None,
     format: FromOption = None,
-    figures: Annotated[
-        Path | None,
-        typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/stability.html."),
-    ] = None,
+    figures: FiguresOption = None,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
     """Tell whether the machine keeps up with its jobs, and how large it must be.

@@ -27,7 +27,7 @@ from onega.core.workload import Workload
 from onega.queueing.constant import Constant, check_servers
 from onega.queueing.estimates import estimate
 from onega.queueing.intervals import check_confidence
-from onega.queueing.phases import service_rates
+from onega.queueing.phases import finite, service_rates
 from onega.queueing.stability import Stability, machine_size
 from onega.queueing.widths import Widths, WidthsLike
 
@@ -188,18 +188,15 @@ def saturated_stability(
     servers = machine_size(source, procs)
     widths = Widths.of(source).within(servers)
     check_servers(widths, servers)
-    estimates = None
-    scale = 1.0
-    work: float | None = None
+    estimates, scale, work = None, 1.0, None
+    mean = 1.0 if mean_runtime is None else finite("mean_runtime", mean_runtime)
     if isinstance(source, Workload):
         estimates = estimate(source, servers, confidence=confidence)
         arrival_rate = estimates.arrival_rate if arrival_rate is None else arrival_rate
         # A given mean run time stretches the log's own ones.
-        scale = 1.0 if mean_runtime is None else mean_runtime / estimates.mean_runtime
+        scale = 1.0 if mean_runtime is None else mean / estimates.mean_runtime
         work = scale * estimates.offered_load * servers / estimates.arrival_rate
-        mean = scale * estimates.mean_runtime
-    else:
-        mean = 1.0 if mean_runtime is None else mean_runtime
+        mean_runtime = mean = scale * estimates.mean_runtime
     measured = saturated_throughput(
         source,
         servers,
@@ -209,27 +206,35 @@ def saturated_stability(
         confidence=confidence,
         rng=rng,
     )
-    constant = Constant(
-        scale / (measured.rate * mean),
-        "saturation",
-        scale / (measured.high * mean),
-        scale / (measured.low * mean),
-        2 * measured.jobs * measured.replicates,
-    )
     return Stability(
         procs=servers,
         widths=widths,
-        constant=constant,
+        constant=_constant(measured, mean / scale),
         arrival_rate=arrival_rate,
-        mean_runtime=mean_runtime if estimates is None else mean,
+        mean_runtime=mean_runtime,
         mean_work=work,
         estimates=estimates,
         policy=policy,
-        provenance=(
-            f"saturated {policy} on {servers} servers: {measured.replicates} replicates of "
-            f"{measured.jobs} and {2 * measured.jobs} jobs, precision "
-            f"{'reached' if measured.reached else 'not reached'}",
-        ),
+        provenance=(_note(measured, policy, servers),),
+    )
+
+
+def _constant(measured: Saturation, mean: float) -> Constant:
+    """C = 1/(throughput·E[S])."""
+    return Constant(
+        1 / (measured.rate * mean),
+        "saturation",
+        1 / (measured.high * mean),
+        1 / (measured.low * mean),
+        2 * measured.jobs * measured.replicates,
+    )
+
+
+def _note(measured: Saturation, policy: str, servers: int) -> str:
+    return (
+        f"saturated {policy} on {servers} servers: {measured.replicates} replicates of "
+        f"{measured.jobs} and {2 * measured.jobs} jobs, precision "
+        f"{'reached' if measured.reached else 'not reached'}"
     )
 
 

@@ -18,13 +18,14 @@ def blocking(result: Loss) -> go.Figure:
     """Share of lost jobs by width."""
     figure = go.Figure(
         bars(
-            [f"{k:,}" for k in result.widths.values],
+            result.widths.values.tolist(),
             (100 * result.blocking).tolist(),
             "%{x} processors: %{y:.3g} % lost",
         )
     )
     reference_line(figure, 100 * result.p_loss, f"all jobs: {100 * result.p_loss:.3g} %")
-    figure.update_xaxes(axis("width", "processors"), type="category")
+    few = result.widths.values.size <= 25
+    figure.update_xaxes(axis("width", "processors"), type="category" if few else "linear")
     figure.update_yaxes(axis("lost jobs", "%"), rangemode="tozero")
     return styled(figure, "Which jobs are lost without a queue", _machine(result))
 

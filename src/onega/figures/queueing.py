@@ -54,9 +54,9 @@ def rho(result: Stability, sizes: Any = None) -> go.Figure:  # noqa: ANN401
         figure.add_vline(x=result.min_procs, line={"color": GREY, "dash": "dot"})
         figure.add_annotation(
             x=_position(result.min_procs, curve),
-            y=0.03,
+            y=0.6,
             yref="paper",
-            yanchor="bottom",
+            yanchor="middle",
             text=f"fewest: {result.min_procs:,}",
             xanchor="left",
             xshift=6,
@@ -65,7 +65,9 @@ def rho(result: Stability, sizes: Any = None) -> go.Figure:  # noqa: ANN401
         )
     reference_line(figure, 1.0, "stable below")
     figure.update_xaxes(_servers(curve))
-    figure.update_yaxes(axis("ρ = λ·C·E[S]"), rangemode="tozero")
+    # Tiny machines have a ρ without bounds; what matters is the neighbourhood of 1.
+    top = min(float(curve["rho"].max()), 2.2 * max(result.rho, 1.0))  # type: ignore[arg-type]
+    figure.update_yaxes(axis("ρ = λ·C·E[S]"), range=[0, max(1.15, 1.05 * top)])
     return styled(figure, "Does the machine keep up?", _law(result))
 
 

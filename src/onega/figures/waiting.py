@@ -39,12 +39,12 @@ def queue(result: Waiting) -> go.Figure:
     return styled(figure, "How many jobs wait", _machine(result))
 
 
-def load(result: Waiting, points: int = 12) -> go.Figure:
+def load(result: Waiting, points: int = 16) -> go.Figure:
     """Mean wait against the arrival rate, up to near the stability boundary."""
     from onega.queueing.waiting import waiting
 
     most = result.arrival_rate / result.rho
-    shares = np.unique(np.append(np.linspace(0.1, 0.95, points), result.rho))
+    shares = np.unique(np.append(1 - np.geomspace(0.95, 0.05, points), result.rho))
     solved = [
         waiting(
             result.widths,

@@ -41,6 +41,9 @@ MOST_PARTITIONS: Final = 2e8
 MOST_SEQUENCES: Final = 2e7
 """Method ``enumeration`` refuses more."""
 
+MOST_DRAWN: Final = 2e10
+"""Method ``montecarlo`` refuses to draw more jobs."""
+
 MOST_CELLS: Final = 100_000_000
 """Largest grid of several resources."""
 
@@ -266,6 +269,11 @@ def _montecarlo(widths: Widths, servers: int, draws: int, confidence: float, rng
 
     if draws < 2:
         raise QueueingError(f"Monte Carlo needs at least 2 draws; got {draws}")
+    if draws * servers / widths.mean > MOST_DRAWN:
+        raise QueueingError(
+            f"{draws:,} draws that fill {servers:,} servers are too many jobs for Monte Carlo; "
+            "take fewer draws, or method 'exact'"
+        )
     reach = normal_quantile(confidence)
     cumulative = np.cumsum(widths.probs)
     sample = sample_reciprocals(widths.values, cumulative, servers, int(draws), generator(rng))

@@ -28,7 +28,12 @@ from onega.core.errors import QueueingError
 from onega.core.plotting import Plottable
 from onega.core.workload import Workload
 from onega.queueing.limit_laws import Exponential, LimitLaw, parse_limit
-from onega.queueing.limits_log import LimitEstimates, limit_parameters
+from onega.queueing.limits_log import (
+    LimitEstimates,
+    limit_parameters,
+    observed_limits,
+    observed_rate,
+)
 from onega.queueing.quadrature import survival_grid
 from onega.queueing.widths import Widths, WidthsLike
 
@@ -178,7 +183,8 @@ def limits(
     widths
         The distribution of θ; see `onega.queueing.widths.Widths.of`.
     limit
-        Another law of limits, instead of ``limit_rate``: see `onega.queueing.limit_laws`.
+        Another law of limits, instead of ``limit_rate``: see `onega.queueing.limit_laws`;
+        ``"empirical"`` takes the estimates of the log.
     shared
         One limit for all tasks of a request instead of one drawn per task.
     target
@@ -192,11 +198,14 @@ def limits(
     check_probability("target", target)
     estimates = None
     if isinstance(source, Workload):
-        estimates = limit_parameters(source)
-        arrival_rate = estimates.arrival_rate if arrival_rate is None else arrival_rate
-        service_rate = estimates.service_rate if service_rate is None else service_rate
-        if limit_rate is None and limit is None:
-            limit_rate = estimates.limit_rate
+        if limit == "empirical":
+            limit = observed_limits(source)
+        if service_rate is None or (limit_rate is None and limit is None):
+            estimates = limit_parameters(source)
+            service_rate = estimates.service_rate if service_rate is None else service_rate
+            if limit_rate is None and limit is None:
+                limit_rate = estimates.limit_rate
+        arrival_rate = observed_rate(source) if arrival_rate is None else arrival_rate
     chosen = widths if widths is not None else source
     if chosen is None or arrival_rate is None or service_rate is None:
         raise QueueingError(
@@ -282,7 +291,7 @@ def state_probabilities(
     top = math.log(500.0 / float(sizes[-1]))
     found = minimize_scalar(reach, bounds=(top - 30, top), method="bounded")
     length = math.ceil(reach(float(found.x))) + 1
-    if length > MOST_STATES:
+    if length > MOST_STATES or length * float(sizes.size) > MOST_WORK:
         raise QueueingError(
             f"about {weights.sum():.3g} busy servers are too many to list their probabilities"
         )

@@ -13,6 +13,7 @@ from onega.core.report import Report
 from onega.core.workload import Workload
 from onega.queueing.estimates import Check, exponential_check, usable_jobs
 from onega.queueing.intervals import batch_half_width
+from onega.queueing.limit_laws import Empirical
 
 CUT_STATES = ("timeout", "cancelled")
 """Final states that mean: removed before its end. All others mean that the job ended itself."""
@@ -80,8 +81,7 @@ def limit_parameters(workload: Workload) -> LimitEstimates:
     procs, runtime = ordered.column("procs"), ordered.column("runtime")
     keep = (procs > 0) & (runtime > 0)
     cut, rule = _cut_off(workload.sorted(), keep)
-    if jobs.gaps.size < 1 or jobs.gaps.sum() <= 0:
-        raise QueueingError("the log's usable jobs were all submitted at one instant")
+    rate = observed_rate(workload)
     if not cut.any() or cut.all():
         which = "no job was" if not cut.any() else "every job was"
         raise QueueingError(
@@ -89,7 +89,6 @@ def limit_parameters(workload: Workload) -> LimitEstimates:
             "give service_rate and limit_rate"
         )
     total = float(jobs.runtimes.mean())
-    gap = float(jobs.gaps.mean())
     mu, nu = float(np.mean(~cut)) / total, float(np.mean(cut)) / total
 
     def around(value: float, influence: npt.NDArray[np.float64]) -> Interval:
@@ -100,10 +99,10 @@ def limit_parameters(workload: Workload) -> LimitEstimates:
     return LimitEstimates(
         jobs=cut.size,
         cut_off=int(cut.sum()),
-        arrival_rate=1 / gap,
+        arrival_rate=rate,
         service_rate=mu,
         limit_rate=nu,
-        arrival_rate_ci=around(1 / gap, 1 - jobs.gaps / gap),
+        arrival_rate_ci=around(rate, 1 - jobs.gaps * rate),
         service_rate_ci=around(mu, ~cut / np.mean(~cut) - relative),
         limit_rate_ci=around(nu, cut / np.mean(cut) - relative),
         rule=rule,
@@ -114,6 +113,24 @@ def limit_parameters(workload: Workload) -> LimitEstimates:
         ),
         report=jobs.report,
     )
+
+
+def observed_rate(workload: Workload) -> float:
+    """λ: usable jobs per second."""
+    gaps = usable_jobs(workload).gaps
+    if gaps.size < 1 or gaps.sum() <= 0:
+        raise QueueingError(
+            "the log's usable jobs were all submitted at one instant; give arrival_rate"
+        )
+    return 1 / float(gaps.mean())
+
+
+def observed_limits(workload: Workload) -> Empirical:
+    """Take the users' estimates, which the dispatcher enforces, as the law of limits."""
+    if not workload.has("estimate"):
+        raise QueueingError("the log has no estimates, so its own limits aren't known")
+    estimates = workload.column("estimate")
+    return Empirical(estimates[estimates > 0])
 
 
 def _cut_off(workload: Workload, keep: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], str]:

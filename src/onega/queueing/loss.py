@@ -22,6 +22,7 @@ from onega.core.workload import Workload
 from onega.queueing.constant import check_servers
 from onega.queueing.estimates import usable_jobs
 from onega.queueing.limits import check_probability, check_rate
+from onega.queueing.limits_log import observed_rate
 from onega.queueing.stability import machine_size
 from onega.queueing.widths import Widths, WidthsLike
 
@@ -183,12 +184,9 @@ def offered_loads(
     """a_k = λ·p_k·E[S_k] for each width; what isn't given is taken from the log."""
     means: Floats
     if isinstance(source, Workload) and (arrival_rate is None or mean_runtime is None):
-        jobs = usable_jobs(source)
-        if arrival_rate is None:
-            if jobs.gaps.size < 1 or jobs.gaps.sum() <= 0:
-                raise QueueingError("the log's usable jobs were all submitted at one instant")
-            arrival_rate = 1 / float(jobs.gaps.mean())
+        arrival_rate = observed_rate(source) if arrival_rate is None else arrival_rate
         if mean_runtime is None:
+            jobs = usable_jobs(source)
             place = np.searchsorted(widths.values, jobs.procs)
             totals = np.bincount(place, weights=jobs.runtimes, minlength=widths.values.size)
             means = totals / np.bincount(place, minlength=widths.values.size)
