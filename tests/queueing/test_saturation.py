@@ -108,6 +108,10 @@ def test_stability_by_saturation_of_a_log():
     assert measured.constant.high > 0.995 * exact.C
     assert measured.rho == pytest.approx(exact.rho, rel=0.03)
     assert measured.utilisation_at_limit == pytest.approx(exact.utilisation_at_limit, rel=0.05)
+    low, high = measured.estimates.rho_ci
+    assert low < measured.rho < high
+    assert high - low > exact.estimates.rho_ci[1] - exact.estimates.rho_ci[0]
+    assert any("drawn independently" in sentence for sentence in measured.sentences())
     summary = measured.summary()
     assert summary["C_low"] < summary["C"] < summary["C_high"]
     assert summary["min_procs"] is None

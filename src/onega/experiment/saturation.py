@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
@@ -25,7 +25,7 @@ from onega.core.intervals import mean_interval
 from onega.core.rng import Rng, child, generator, seed_sequence
 from onega.core.workload import Workload
 from onega.queueing.constant import Constant, check_servers
-from onega.queueing.estimates import estimate
+from onega.queueing.estimates import LogEstimates, estimate
 from onega.queueing.intervals import check_confidence
 from onega.queueing.phases import finite, service_rates
 from onega.queueing.stability import Stability, machine_size
@@ -213,7 +213,7 @@ def saturated_stability(
         arrival_rate=arrival_rate,
         mean_runtime=mean_runtime,
         mean_work=work,
-        estimates=estimates,
+        estimates=None if estimates is None else _widened(estimates, measured, mean, arrival_rate),
         policy=policy,
         provenance=(_note(measured, policy, servers),),
     )
@@ -227,6 +227,29 @@ def _constant(measured: Saturation, mean: float) -> Constant:
         1 / (measured.high * mean),
         1 / (measured.low * mean),
         2 * measured.jobs * measured.replicates,
+    )
+
+
+def _widened(
+    estimates: LogEstimates, measured: Saturation, mean: float, arrival_rate: float | None
+) -> LogEstimates:
+    """Centre the intervals of C and ρ on what was measured.
+
+    The log's own uncertainty is taken over from the formula; that of the simulation comes on top,
+    independent of it: relative half-widths add in squares.
+    """
+    constant = _constant(measured, estimates.mean_runtime)
+    simulated = math.log(constant.high / constant.value)
+
+    def around(value: float, interval: tuple[float, float]) -> tuple[float, float]:
+        reach = math.exp(math.hypot(0.5 * math.log(interval[1] / interval[0]), simulated))
+        return value / reach, value * reach
+
+    rate = estimates.arrival_rate if arrival_rate is None else arrival_rate
+    return replace(
+        estimates,
+        constant_ci=around(constant.value, estimates.constant_ci),
+        rho_ci=around(rate * constant.value * mean, estimates.rho_ci),
     )
 
 

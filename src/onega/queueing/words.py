@@ -50,14 +50,14 @@ def stability_sentences(result: Stability) -> list[str]:
 
 def _unused(result: Stability) -> str:
     share = result.unused_share
-    order = "FCFS" if result.policy == "fcfs" else result.policy
+    order = {"fcfs": "FCFS", "easy": "EASY"}.get(result.policy, result.policy)
+    reason = "its first job doesn't fit" if result.policy == "fcfs" else "what waits doesn't fit"
     if share < 1e-9:
         return f"{order} can use the whole machine: these widths always fill it."
     servers = share * result.procs
     return (
         f"{order} can never use {percent(share)} of this machine: on average {servers:.3g} of "
-        f"{result.procs:,} servers stand idle, however long the queue, because its first job "
-        "doesn't fit."
+        f"{result.procs:,} servers stand idle, however long the queue, because {reason}."
     )
 
 
@@ -74,19 +74,23 @@ def _log_sentences(result: Stability) -> list[str]:
         )
         if low < 1 < high:
             said.append("The log is too short, or too bursty, to tell on which side of 1.")
+    if result.constant.method == "saturation":
+        said.append(
+            "Measured with the log's own jobs, each with its width, run time and estimate, drawn "
+            "independently of each other."
+        )
+        return said
     off = [check for check in estimates.checks if not check.holds]
     if off:
         said.append(
             "The formula assumes Poisson arrivals and one exponential law of run times for all "
             "widths. This log differs: " + "; ".join(check.words for check in off) + "."
         )
-        work = next((c for c in estimates.checks if c.assumption == "one_law"), None)
-        if work is not None and not work.holds:
-            said.append(
-                f"In processor seconds the offered load is {estimates.offered_load:.3g} of the "
-                "machine, whatever the laws; method 'saturation' measures the boundary for the "
-                "log's own pairs of width and run time."
-            )
+        said.append(
+            f"In processor seconds the offered load is {estimates.offered_load:.3g} of the "
+            "machine, whatever the laws; method 'saturation' measures the boundary with the log's "
+            "own jobs."
+        )
     return said
 
 
