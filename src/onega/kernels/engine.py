@@ -98,6 +98,9 @@ MACHINE = np.dtype(
 LEVEL = np.dtype([("rate", "f8"), ("k_low", "f8"), ("k_high", "f8")], align=True)
 """A level of the rate, and the thresholds below which it is left downwards, above which upwards."""
 
+DUE = np.dtype([("key", "f8"), ("seq", "i8"), ("slot", "i8")], align=True)
+"""A job that ends now: the clock at its end, the number of its start, its slot."""
+
 SWITCH = np.dtype([("time", "f8"), ("level", "i8")], align=True)
 PIECE = np.dtype([("job", "i8"), ("start", "f8"), ("end", "f8")], align=True)
 
@@ -111,7 +114,10 @@ def clock(m: Record) -> float:
 @part
 def end_time(m: Record, key: float) -> float:
     """Return when the work clock reaches ``key`` at today's rate; never before now."""
-    return max(m.now, m.t0 + (key - m.v0) / m.rate)
+    left = key - m.v0
+    if m.rate != 1.0:
+        left /= m.rate
+    return max(m.now, m.t0 + left)
 
 
 @part
@@ -169,7 +175,7 @@ def control_departure(m: Record, levels: Records, draws: Floats, log: Records, j
 @part
 def switch_time(m: Record, levels: Records) -> float:
     """Return when W sinks to the lower threshold: t + (W − k_low)/(R · number running)."""
-    if m.control != WORKLOAD or m.level == 0:
+    if m.level == 0:
         return np.inf
     excess = workload(m) - levels[m.level].k_low
     if excess <= 0.0:
@@ -185,6 +191,9 @@ def advance(m: Record, levels: Records, log: Records, following: float) -> bool:
 
     Returns False if there is none.
     """
+    if m.control != WORKLOAD:
+        m.now = following
+        return following != np.inf
     switching = switch_time(m, levels)
     following = min(following, switching)
     if following == np.inf:
@@ -200,7 +209,7 @@ def next_event(m: Record, jobs: Records, heap: Heap) -> float:
     """Return the time of the next completion or submission; ∞ if there is none."""
     following = np.inf
     if heap.size[0] > 0:
-        following = end_time(m, heap.entry[heap.entry[0].slot].key)
+        following = end_time(m, heap.entry[0].key)
     if m.arrived < jobs.size:
         following = min(following, jobs[m.arrived].submit)
     return following
@@ -209,23 +218,25 @@ def next_event(m: Record, jobs: Records, heap: Heap) -> float:
 @part
 def submitted_by(m: Record, jobs: Records, time: float) -> int:
     """Count the jobs that arrive up to a time."""
-    count = 0
-    while m.arrived + count < jobs.size and jobs[m.arrived + count].submit <= time:
-        count += 1
-    return count
+    number = m.arrived
+    while number < jobs.size and jobs[number].submit <= time:
+        number += 1
+    return number - m.arrived
 
 
 @part
-def collect_due(m: Record, heap: Heap, due: Ints) -> int:
+def collect_due(m: Record, heap: Heap, due: Records) -> int:
     """Take the jobs that end now out of the heap, in the order in which they started."""
-    entry = heap.entry
     count = 0
-    while heap.size[0] > 0 and end_time(m, entry[entry[0].slot].key) <= m.now:
+    while heap.size[0] > 0 and end_time(m, heap.entry[0].key) <= m.now:
+        key, seq = heap.entry[0].key, heap.entry[0].seq
         slot = heap_pop(heap)
         place = count
-        while place > 0 and entry[due[place - 1]].seq > entry[slot].seq:
+        while place > 0 and due[place - 1].seq > seq:
             due[place] = due[place - 1]
             place -= 1
-        due[place] = slot
+        due[place].key = key
+        due[place].seq = seq
+        due[place].slot = slot
         count += 1
     return count

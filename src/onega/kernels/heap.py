@@ -1,7 +1,7 @@
-"""A binary heap of (key, sequence) pairs in arrays, with removal from the middle.
+"""A binary heap of (key, sequence, slot) records, with removal from the middle.
 
-Entries are small integers ("slots") whose keys stand in arrays of their own; the smallest key is
-on top, equal keys come in the order of their sequence numbers. Every operation is O(log n).
+The smallest key is on top, equal keys come in the order of their sequence numbers. Slots are small
+integers; each knows its place, so that it can be taken out. Every operation is O(log n).
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from onega.kernels.jit import part
 Records = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 
-
-ENTRY = np.dtype([("key", "f8"), ("seq", "i8"), ("place", "i8"), ("slot", "i8")], align=True)
+ENTRY = np.dtype([("key", "f8"), ("seq", "i8"), ("slot", "i8"), ("place", "i8")], align=True)
 
 
 class Heap(NamedTuple):
-    """Records with ``key``, ``seq`` and ``place`` of a slot, and the ``slot`` at a place."""
+    """Records with ``key``, ``seq`` and ``slot`` at a place, and the ``place`` of a slot."""
 
     entry: Records
     size: Ints
@@ -33,76 +32,84 @@ def make_heap(capacity: int) -> Heap:
 
 
 @part
-def heap_before(heap: Heap, a: int, b: int) -> bool:
-    """Tell whether slot a comes before slot b."""
-    return heap.entry[a].key < heap.entry[b].key or (
-        heap.entry[a].key == heap.entry[b].key and heap.entry[a].seq < heap.entry[b].seq
-    )
+def _put(entry: Records, place: int, key: float, seq: int, slot: int) -> None:
+    at = entry[place]
+    at.key = key
+    at.seq = seq
+    at.slot = slot
+    entry[slot].place = place
 
 
 @part
-def _rise(heap: Heap, place: int, slot: int) -> None:
+def _rise(entry: Records, place: int, key: float, seq: int, slot: int) -> None:
     while place > 0:
-        parent = (place - 1) >> 1
-        other = heap.entry[parent].slot
-        if not heap_before(heap, slot, other):
+        above = (place - 1) >> 1
+        parent = entry[above]
+        if parent.key < key or (parent.key == key and parent.seq < seq):
             break
-        heap.entry[place].slot = other
-        heap.entry[other].place = place
-        place = parent
-    heap.entry[place].slot = slot
-    heap.entry[slot].place = place
+        _put(entry, place, parent.key, parent.seq, parent.slot)
+        place = above
+    _put(entry, place, key, seq, slot)
 
 
 @part
-def _sink(heap: Heap, place: int, slot: int) -> None:
-    size = heap.size[0]
+def _sink(entry: Records, size: int, place: int, last: int) -> None:
+    """Let the record at place ``last`` sink from ``place``."""
+    key, seq, slot = entry[last].key, entry[last].seq, entry[last].slot
     while True:
         below = 2 * place + 1
         if below >= size:
             break
-        right = below + 1
-        if right < size and heap_before(heap, heap.entry[right].slot, heap.entry[below].slot):
-            below = right
-        other = heap.entry[below].slot
-        if not heap_before(heap, other, slot):
+        child = entry[below]
+        if below + 1 < size:
+            right = entry[below + 1]
+            if right.key < child.key or (right.key == child.key and right.seq < child.seq):
+                below += 1
+                child = entry[below]
+        if key < child.key or (key == child.key and seq < child.seq):
             break
-        heap.entry[place].slot = other
-        heap.entry[other].place = place
+        _put(entry, place, child.key, child.seq, child.slot)
         place = below
-    heap.entry[place].slot = slot
-    heap.entry[slot].place = place
+    _put(entry, place, key, seq, slot)
 
 
 @part
 def heap_push(heap: Heap, slot: int, key: float, seq: int) -> None:
     """Put a slot in."""
-    heap.entry[slot].key = key
-    heap.entry[slot].seq = seq
     place = heap.size[0]
     heap.size[0] = place + 1
-    _rise(heap, place, slot)
-
-
-@part
-def heap_remove(heap: Heap, slot: int) -> None:
-    """Take a slot out, wherever it is."""
-    place = heap.entry[slot].place
-    heap.entry[slot].place = -1
-    size = heap.size[0] - 1
-    heap.size[0] = size
-    if place == size:
-        return
-    last = heap.entry[size].slot
-    if place > 0 and heap_before(heap, last, heap.entry[(place - 1) >> 1].slot):
-        _rise(heap, place, last)
-    else:
-        _sink(heap, place, last)
+    _rise(heap.entry, place, key, seq, slot)
 
 
 @part
 def heap_pop(heap: Heap) -> int:
     """Take the first slot out and return it; the heap must not be empty."""
     slot = heap.entry[0].slot
-    heap_remove(heap, slot)
+    size = heap.size[0] - 1
+    heap.size[0] = size
+    if size > 0:
+        _sink(heap.entry, size, 0, size)
     return slot
+
+
+@part
+def heap_remove(heap: Heap, slot: int) -> None:
+    """Take a slot out, wherever it is."""
+    entry = heap.entry
+    place = entry[slot].place
+    size = heap.size[0] - 1
+    heap.size[0] = size
+    if place == size:
+        return
+    last = entry[size]
+    parent = entry[(place - 1) >> 1] if place > 0 else last
+    if last.key < parent.key or (last.key == parent.key and last.seq < parent.seq):
+        _rise(entry, place, last.key, last.seq, last.slot)
+    else:
+        _sink(entry, size, place, size)
+
+
+@part
+def heap_key(heap: Heap, slot: int) -> float:
+    """Return the key of a slot that is in the heap."""
+    return heap.entry[heap.entry[slot].place].key

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba import types
 from numba.core import caching, cgutils
 from numba.extending import intrinsic
 
@@ -72,7 +73,7 @@ _install_locators()
 def kernel(function: F) -> F:
     """Compile a function of numbers and arrays: no GIL, no fast-math, cached if possible."""
     try:
-        return numba.njit(cache=True, nogil=True)(function)
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:  # numba: "no locator available": nowhere to write
         return numba.njit(nogil=True)(function)
 
@@ -80,9 +81,16 @@ def kernel(function: F) -> F:
 def part(function: F) -> F:
     """Compile a function that only kernels call: no wrapper for Python, no cache of its own.
 
-    A wrapper would unpack every array of every argument, which costs more than the function.
+    A wrapper would unpack every array of every argument, which costs more than the function; and
+    an array is passed as seven values, so that a call costs more than many a function's work.
     """
-    options = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options = {
+        "nogil": True,
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+        "forceinline": True,
+        "error_model": "numpy",
+    }
     return numba.njit(**options)(function)
 
 
@@ -110,6 +118,31 @@ def unowned(typing_context: Any, array: Any) -> Any:  # noqa: ANN401
         return view._getvalue()
 
     return array(array), code
+
+
+@intrinsic
+def shift(typing_context: Any, array: Any, target: Any, source: Any, count: Any) -> Any:  # noqa: ANN401
+    """Move ``count`` elements of a contiguous array from index ``source`` to ``target``.
+
+    They may overlap: C's memmove, which a loop over overlapping elements can't keep up with.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+        of_type = signature.args[0]
+        whole = context.make_array(of_type)(context, builder, arguments[0])
+        size = context.get_abi_sizeof(context.get_data_type(of_type.dtype))
+        if isinstance(of_type.dtype, types.Record):
+            size = of_type.dtype.size
+        start, end, number = (
+            context.cast(builder, value, given, types.intp)
+            for value, given in zip(arguments[1:], signature.args[1:], strict=True)
+        )
+        to = cgutils.pointer_add(builder, whole.data, builder.mul(start, start.type(size)))
+        origin = cgutils.pointer_add(builder, whole.data, builder.mul(end, end.type(size)))
+        cgutils.raw_memmove(builder, to, origin, number, number.type(size))
+        return context.get_dummy_value()
+
+    return types.void(array, target, source, count), code
 
 
 def cache_directory() -> str | None:

@@ -47,7 +47,7 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
             return LOG_FULL
         following = next_event(m, jobs, state.heap)
         arriving = submitted_by(m, jobs, following)
-        if own is None and not has_room(state.waiting, arriving):
+        if arriving > 0 and own is None and not has_room(state.waiting, arriving):
             return QUEUE_FULL
         if not advance(m, state.levels, state.log, following):
             return DONE if m.departed == jobs.size else STUCK
@@ -64,7 +64,7 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
                 if arriving + leaving == 0:
                     break
             for number in range(ended, ended + leaving):
-                end_job(state, state.due[number])
+                end_job(state, number)
             ended += leaving
             # A lone newcomer can be decided on without a full pass, see newcomer_ranked.
             alone = arriving == 1 and leaving == 0

@@ -17,9 +17,9 @@ from onega.kernels.engine import (
     control_departure,
 )
 from onega.kernels.heap import Heap, heap_push
-from onega.kernels.jit import inlined, unowned
+from onega.kernels.jit import inlined, kernel, unowned
 from onega.kernels.runs import Runs, runs_add, runs_take
-from onega.kernels.waiting import Waiting
+from onega.kernels.waiting import Waiting, waiting_add
 
 SLOT = np.dtype([("job", "i8"), ("expected", "f8"), ("spare", "i8")], align=True)
 """A running job sits in a slot: which one, when it is expected to end; a stack of spare slots."""
@@ -34,8 +34,8 @@ class State(NamedTuple):
     ``machine``: one record of rules and counters; ``jobs`` with their starts and ends; ``levels``
     of the rate and uniform ``draws`` (2j at job j's arrival, 2j+1 at its departure); ``heap``:
     running slots by the work clock at their end; ``runs``: processors by expected end;
-    ``waiting``: the queue of ranked orders, ``queue`` that of keyed ones; ``due``: slots that end
-    now; ``log`` of changes of rate.
+    ``waiting``: the queue of ranked orders, ``queue`` that of keyed ones; ``due``: those that
+    end now; ``log`` of changes of rate.
     """
 
     machine: Records
@@ -47,7 +47,7 @@ class State(NamedTuple):
     waiting: Waiting
     slots: Records
     queue: Records
-    due: Ints
+    due: Records
     log: Records
 
 
@@ -99,9 +99,10 @@ def start_job(state: State, number: int) -> None:
 
 
 @inlined
-def end_job(state: State, slot: int) -> None:
+def end_job(state: State, index: int) -> None:
     """Let a job that has done its work leave, and decide on the rate."""
     m = state.machine[0]
+    slot = state.due[index].slot
     number = state.slots[slot].job
     job = state.jobs[number]
     job.end = m.now
@@ -114,7 +115,21 @@ def end_job(state: State, slot: int) -> None:
         runs_take(state.runs, state.slots[slot].expected, job.procs)
     if m.control != FIXED:
         if m.control == WORKLOAD:
-            m.ends_running -= state.heap.entry[slot].key
+            m.ends_running -= state.due[index].key
             if m.running == 0:
                 m.ends_running = 0.0
         control_departure(m, state.levels, state.draws, state.log, number)
+
+
+@kernel
+def load(state: State, running: Ints, waiting: Ints) -> None:
+    """Fill an empty machine: jobs that run, in the order of their starts, and jobs that wait."""
+    m = state.machine[0]
+    now = m.now
+    for number in running:
+        m.now = state.jobs[number].start
+        start_job(state, number)
+    m.now = now
+    for number in waiting:
+        job = state.jobs[number]
+        waiting_add(state.waiting, job.rank, job.procs, job.expect)

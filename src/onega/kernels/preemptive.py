@@ -33,7 +33,7 @@ from onega.kernels.engine import (
     next_event,
     submitted_by,
 )
-from onega.kernels.heap import Heap, heap_pop, heap_push, heap_remove
+from onega.kernels.heap import Heap, heap_key, heap_pop, heap_push, heap_remove
 from onega.kernels.jit import inlined, kernel, part
 
 SERVICE = np.dtype(
@@ -73,7 +73,7 @@ class State(NamedTuple):
     line: Records
     heap: Heap
     waiting: Heap
-    due: Ints
+    due: Records
     log: Records
     pieces: Records
 
@@ -109,8 +109,8 @@ def _stop(m: Record, job: Record, service: Record, key: float) -> None:
 def _displace(state: State, number: int) -> None:
     """Stop a running job; it keeps its remaining work."""
     m, service = state.machine[0], state.service[number]
+    key = heap_key(state.heap, number)
     heap_remove(state.heap, number)
-    key = state.heap.entry[number].key
     _stop(m, state.jobs[number], service, key)
     service.left = max(0.0, key - clock(m))
     m.work_waiting += service.left
@@ -183,7 +183,7 @@ def _running_by_work(heap: Heap, v: float, sign: float) -> tuple[Ints, Floats]:
     numbers.sort()
     keys = np.empty(count)
     for place in range(count):
-        keys[place] = sign * (heap.entry[numbers[place]].key - v)
+        keys[place] = sign * (heap_key(heap, numbers[place]) - v)
     order = np.argsort(keys, kind="mergesort")
     return numbers[order], keys[order]
 
@@ -200,8 +200,7 @@ def _reorder(state: State, sign: float) -> None:
     while place < running.size or waiting.size[0] > 0:
         from_queue = place == running.size
         if not from_queue and waiting.size[0] > 0:
-            top = waiting.entry[0].slot
-            key = waiting.entry[top].key
+            top, key = waiting.entry[0].slot, waiting.entry[0].key
             from_queue = key < keys[place] or (key == keys[place] and top < running[place])
         number = waiting.entry[0].slot if from_queue else running[place]
         if jobs[number].procs > capacity:
@@ -256,13 +255,14 @@ def _enter(state: State) -> None:
 
 
 @inlined
-def _end(state: State, number: int) -> None:
+def _end(state: State, index: int) -> None:
     """Let a job that has done its work leave, and decide on the rate."""
+    number = state.due[index].slot
     m, job = state.machine[0], state.jobs[number]
     job.end = m.now
     state.line[0].held -= job.procs
     state.line[0].fresh += 1
-    _stop(m, job, state.service[number], state.heap.entry[number].key)
+    _stop(m, job, state.service[number], state.due[index].key)
     m.departed += 1
     if m.control != FIXED:
         control_departure(m, state.levels, state.draws, state.log, number)
@@ -273,7 +273,7 @@ def _hold(state: State, ending: int) -> None:
     """Let the jobs that end now keep their processors until their turn."""
     line = state.line[0]
     for index in range(ending):
-        number = state.due[index]
+        number = state.due[index].slot
         procs = state.jobs[number].procs
         line.held += procs
         if state.machine[0].order == NEWEST:
@@ -302,7 +302,7 @@ def run_preemptive(state: State, rounds: int) -> int:
                 if arriving + leaving == 0:
                     break
             for index in range(ended, ended + leaving):
-                _end(state, state.due[index])
+                _end(state, index)
             ended += leaving
             for _newcomer in range(arriving):
                 _enter(state)

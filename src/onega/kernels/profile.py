@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from onega.kernels.jit import part
+from onega.kernels.jit import part, shift
 from onega.kernels.runs import BLOCK, Runs
 
 Floats = npt.NDArray[np.float64]
@@ -78,9 +78,8 @@ def profile_reserve(profile: Profile, step: int, procs: int, lasting: float) -> 
     while stop < size and profile.since[stop] < until:
         stop += 1
     if stop == size or profile.since[stop] > until:
-        for other in range(size, stop, -1):
-            profile.since[other] = profile.since[other - 1]
-            profile.free[other] = profile.free[other - 1]
+        shift(profile.since, stop + 1, stop, size - stop)
+        shift(profile.free, stop + 1, stop, size - stop)
         profile.since[stop] = until
         profile.free[stop] = profile.free[stop - 1]
         profile.size[0] = size + 1

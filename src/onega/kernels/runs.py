@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from onega.kernels.jit import part
+from onega.kernels.jit import part, shift
 
 BLOCK = 128
 
@@ -145,9 +145,7 @@ def runs_add(runs: Runs, key: float, count: int) -> None:
     if index < end and runs.entry[index].key == key:
         runs.entry[index].count += count
     else:
-        for other in range(end, index, -1):
-            runs.entry[other].key = runs.entry[other - 1].key
-            runs.entry[other].count = runs.entry[other - 1].count
+        shift(runs.entry, index + 1, index, end - index)
         runs.entry[index].key = key
         runs.entry[index].count = count
         runs.block[block].size += 1
@@ -166,9 +164,7 @@ def runs_take(runs: Runs, key: float, count: int) -> None:
         return
     size = runs.block[block].size - 1
     runs.block[block].size = size
-    for other in range(index, block * BLOCK + size):
-        runs.entry[other].key = runs.entry[other + 1].key
-        runs.entry[other].count = runs.entry[other + 1].count
+    shift(runs.entry, index, index + 1, block * BLOCK + size - index)
     used = runs.used[0]
     if size == 0 and used > 1:
         for other in range(place, used - 1):

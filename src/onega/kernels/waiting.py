@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from onega.kernels.jit import part
+from onega.kernels.jit import part, shift
 
 BLOCK = 128
 UNBOUNDED = 2**62
@@ -186,10 +186,8 @@ def waiting_add(waiting: Waiting, rank: int, procs: int, expect: float) -> None:
     size = waiting.block[block].size
     index = block * BLOCK + size
     while index > block * BLOCK and waiting.entry[index - 1].rank > rank:
-        waiting.entry[index].rank = waiting.entry[index - 1].rank
-        waiting.entry[index].procs = waiting.entry[index - 1].procs
-        waiting.entry[index].expect = waiting.entry[index - 1].expect
         index -= 1
+    shift(waiting.entry, index + 1, index, block * BLOCK + size - index)
     waiting.entry[index].rank = rank
     waiting.entry[index].procs = procs
     waiting.entry[index].expect = expect
@@ -209,10 +207,7 @@ def waiting_take(waiting: Waiting, place: int, index: int) -> bool:
     waiting.block[block].size = size
     waiting.block[block].stale = 1
     waiting.state[COUNT] -= 1
-    for other in range(index, block * BLOCK + size):
-        waiting.entry[other].rank = waiting.entry[other + 1].rank
-        waiting.entry[other].procs = waiting.entry[other + 1].procs
-        waiting.entry[other].expect = waiting.entry[other + 1].expect
+    shift(waiting.entry, index, index + 1, block * BLOCK + size - index)
     if size > 0:
         return False
     used = waiting.state[USED] - 1

@@ -15,7 +15,7 @@ from numba import types
 
 from onega.core.errors import SimulationError
 from onega.core.policy import Policy, Priority
-from onega.kernels.engine import Records
+from onega.kernels.easy import Columns
 from onega.kernels.keyed import EXPANSION, OWN, UNICEF, WFP3
 
 KEY_CODES = {"xf": EXPANSION, "wfp3": WFP3, "unicef": UNICEF}
@@ -62,9 +62,9 @@ def compile_priority(priority: Priority) -> Any:  # noqa: ANN401
         ) from None
 
 
-def explain_bad_key(priority: Priority, now: float, jobs: Records, job: int) -> str:
+def explain_bad_key(priority: Priority, now: float, jobs: Columns, job: int) -> str:
     """Say what a user's function did for the job at fault: what it raised, or NaN."""
-    arguments = (now, *(float(jobs[name][job]) for name in ("submit", "expect", "procs")))
+    arguments = (now, *(float(column[job]) for column in (jobs.submit, jobs.expect, jobs.procs)))
     shown = "now={:g}, submit={:g}, estimate={:g}, procs={:g}".format(*arguments)
     try:
         value = priority.function(*arguments)
@@ -73,18 +73,18 @@ def explain_bad_key(priority: Priority, now: float, jobs: Records, job: int) -> 
     return f"the priority function {priority.name!r} returned {value} at {shown}"
 
 
-def static_keys(policy: Policy, jobs: Records) -> npt.NDArray[np.float64] | None:
+def static_keys(policy: Policy, jobs: Columns) -> npt.NDArray[np.float64] | None:
     """Return the keys of an order that doesn't depend on the time; None if it does.
 
     F1–F4 (Carastan-Santos, de Camargo 2017) take the submission s as the log has it, at least 1 s.
     """
     order = policy.order
-    expect, procs = jobs["expect"], jobs["procs"].astype(np.float64)
+    expect, procs = jobs.expect, jobs.procs.astype(np.float64)
     if isinstance(order, Priority):
         return _own_keys(order, jobs) if order.static else None
-    submitted = np.log10(np.maximum(jobs["submit"], 1.0))
+    submitted = np.log10(np.maximum(jobs.submit, 1.0))
     keys: dict[str, Callable[[], npt.NDArray[np.float64]]] = {
-        "lcfs": lambda: -np.arange(jobs.size, dtype=np.float64),
+        "lcfs": lambda: -np.arange(expect.size, dtype=np.float64),
         "spf": lambda: expect,
         "lpf": lambda: -expect,
         "saf": lambda: expect * procs,
@@ -96,14 +96,14 @@ def static_keys(policy: Policy, jobs: Records) -> npt.NDArray[np.float64] | None
     return keys[order]() if isinstance(order, str) and order in keys else None
 
 
-def _own_keys(priority: Priority, jobs: Records) -> npt.NDArray[np.float64]:
+def _own_keys(priority: Priority, jobs: Columns) -> npt.NDArray[np.float64]:
     call = compile_priority(priority).ctypes
-    columns = (jobs["submit"], jobs["submit"], jobs["expect"], jobs["procs"].astype(np.float64))
+    columns = (jobs.submit, jobs.submit, jobs.expect, jobs.procs.astype(np.float64))
     keys = np.array([call(*arguments) for arguments in zip(*columns, strict=True)])
     bad = np.flatnonzero(np.isnan(keys))
     if bad.size:
         job = int(bad[0])
-        raise SimulationError(explain_bad_key(priority, float(jobs["submit"][job]), jobs, job))
+        raise SimulationError(explain_bad_key(priority, float(jobs.submit[job]), jobs, job))
     return keys
 
 

@@ -14,8 +14,19 @@ from onega.core.errors import SimulationError
 from onega.core.policy import Policy, Priority
 from onega.core.rng import Rng
 from onega.kernels import engine
+from onega.kernels.easy import (
+    HEAD,
+    NEXT,
+    RUNNING,
+    TAIL,
+    Columns,
+    make_line,
+    make_running,
+    run_easy,
+)
 from onega.kernels.engine import Floats, Records
 from onega.kernels.loop import run
+from onega.kernels.machine import State
 from onega.kernels.preemptive import run_preemptive
 from onega.kernels.recursion import Customers, concurrent, make_vector
 from onega.kernels.waiting import grow_waiting
@@ -26,6 +37,9 @@ Progress = Callable[[float], None]
 
 PORTION_SECONDS = 0.1
 """How long compiled code runs before Python looks for Ctrl-C and reports progress."""
+
+EASY_PROCS = 1 << 14
+"""Up to this size the quick EASY kernel, which keeps expected ends in one array, is the quicker."""
 
 PORTION_JOBS = 1 << 20
 """Jobs per portion of the plain first-come-first-served recursion."""
@@ -46,51 +60,79 @@ class Outcome:
 class Task:
     """One simulation, ready for the kernels."""
 
-    jobs: Records
+    columns: Columns
     cluster: Cluster
     policy: Policy
     ties: str
     rng: Rng = None
     progress: Progress | None = None
 
+    @property
+    def size(self) -> int:
+        """Number of jobs."""
+        return self.columns.submit.size
+
     def run(self) -> Outcome:
         """Choose the kernel and run it to the end."""
-        if self._is_plain():
-            return _run_recursion(self)
         if self.policy.preemptive:
             return _run_preemptive(self)
-        return _run_machine(self)
+        if self._is_plain() and self.policy.backfill is None:
+            return _run_recursion(self)
+        if self._is_plain() and self.policy.backfill == "easy" and self.cluster.procs <= EASY_PROCS:
+            return _run_easy(self)
+        return _run_machine(self, setup.make_state(*self.prepare()))
 
     def _is_plain(self) -> bool:
-        """Whether the Kiefer–Wolfowitz recursion gives the answer: fcfs at rate 1."""
+        """Whether jobs come in the order of arrival, at rate 1: there are quicker kernels then."""
         control = self.cluster.rates
-        plain = self.policy.order == "fcfs" and self.policy.backfill is None
-        return plain and self.ties == "instant" and control.kind == "none" and control.rates[0] == 1
+        steady = control.kind == "none" and control.rates[0] == 1
+        return self.policy.order == "fcfs" and self.ties == "instant" and steady
 
     def prepare(self) -> tuple[Records, Records, Records, Floats]:
         """Make what both loops take: machine, jobs, levels, draws."""
         control = self.cluster.rates
+        jobs = setup.make_records(self.policy, self.columns)
         return (
-            setup.make_machine(self.policy, self.cluster, self.jobs, ties=self.ties),
-            self.jobs,
+            setup.make_machine(self.policy, self.cluster, jobs, ties=self.ties),
+            jobs,
             setup.make_levels(control),
-            setup.make_draws(control, self.jobs.size, self.rng),
+            setup.make_draws(control, self.size, self.rng),
         )
 
 
 def _run_recursion(task: Task) -> Outcome:
     """First come, first served at rate 1: the Kiefer–Wolfowitz recursion gives the same starts."""
-    jobs = task.jobs
-    columns = [np.ascontiguousarray(jobs[name]) for name in ("submit", "work", "procs")]
-    vector = make_vector(task.cluster.procs, jobs.size)
-    begin, busy = np.empty(jobs.size), np.empty(jobs.size, np.int64)
-    for first in range(0, jobs.size, PORTION_JOBS):
+    columns = task.columns
+    vector = make_vector(task.cluster.procs, task.size)
+    begin, busy = np.empty(task.size), np.empty(task.size, np.int64)
+    for first in range(0, task.size, PORTION_JOBS):
         some = slice(first, first + PORTION_JOBS)
-        customers = Customers(*(column[some] for column in columns))
+        customers = Customers(columns.submit[some], columns.work[some], columns.procs[some])
         concurrent(customers, vector, begin[some], busy[some])
         if task.progress is not None:
-            task.progress(min(1.0, (first + PORTION_JOBS) / jobs.size))
-    return Outcome(begin, begin + columns[1], begin)
+            task.progress(min(1.0, (first + PORTION_JOBS) / task.size))
+    return Outcome(begin, begin + columns.work, begin)
+
+
+def _run_easy(task: Task) -> Outcome:
+    """First come, first served with EASY at rate 1; a long queue goes on in the general loop."""
+    columns, procs = task.columns, task.cluster.procs
+    running, line = make_running(task.size, procs), make_line()
+    count = np.array([0, 0, 0, 0, procs])
+    for rounds in _rounds():
+        reason = run_easy(columns, running, line, count, rounds)
+        if task.progress is not None:
+            task.progress(float(count[NEXT]) / task.size)
+        if reason == engine.DONE:
+            break
+        if reason == engine.QUEUE_FULL:
+            prepared = task.prepare()
+            prepared[1]["start"] = running.start
+            prepared[1]["end"] = running.start + columns.work
+            now = running.job[: count[RUNNING]]
+            queued = line.job[count[HEAD] : count[TAIL]]
+            return _run_machine(task, setup.resume_state(prepared, int(count[NEXT]), now, queued))
+    return Outcome(running.start, running.start + columns.work, running.start)
 
 
 def _run_preemptive(task: Task) -> Outcome:
@@ -109,8 +151,7 @@ def _run_preemptive(task: Task) -> Outcome:
     return Outcome(jobs["start"], jobs["end"], state.service["since"], logs[0][2], logs[1][2])
 
 
-def _run_machine(task: Task) -> Outcome:
-    state = setup.make_state(*task.prepare())
+def _run_machine(task: Task, state: State) -> Outcome:
     order = task.policy.order
     own: Any = None
     if state.machine[0]["order"] == engine.KEYED:
@@ -125,7 +166,7 @@ def _run_machine(task: Task) -> Outcome:
         if reason == engine.BAD_KEY:
             assert isinstance(order, Priority)
             now, culprit = float(state.machine[0]["now"]), int(state.machine[0]["culprit"])
-            raise SimulationError(explain_bad_key(order, now, state.jobs, culprit))
+            raise SimulationError(explain_bad_key(order, now, task.columns, culprit))
         _refuse_stuck(reason)
     _empty(state.machine, logs)
     return Outcome(state.jobs["start"], state.jobs["end"], state.jobs["start"], logs[0][2])
@@ -139,10 +180,16 @@ def _refuse_stuck(reason: int) -> None:
 def _portions(
     machine: Records, logs: list[tuple[Records, str, list[Records]]], task: Task
 ) -> Iterator[int]:
-    """Yield how many rounds to run next; after each portion empty the log and tell the progress.
+    """Yield how many rounds to run next; after each portion empty the log and tell the progress."""
+    for rounds in _rounds():
+        yield rounds
+        _empty(machine, logs)
+        if task.progress is not None:
+            task.progress(float(machine[0]["departed"]) / task.size)
 
-    Portions aim at `PORTION_SECONDS`, without jumping.
-    """
+
+def _rounds() -> Iterator[int]:
+    """Yield numbers of rounds that take about `PORTION_SECONDS` each, without jumping."""
     rounds = 4096
     while True:
         began = time.perf_counter()
@@ -150,9 +197,6 @@ def _portions(
         took = time.perf_counter() - began
         factor = min(8.0, max(0.125, PORTION_SECONDS / max(took, 1e-6)))
         rounds = max(64, min(1 << 40, int(rounds * factor)))
-        _empty(machine, logs)
-        if task.progress is not None:
-            task.progress(float(machine[0]["departed"]) / task.jobs.size)
 
 
 def _empty(machine: Records, logs: list[tuple[Records, str, list[Records]]]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,9 +13,10 @@ from onega.core.policy import TIME_DEPENDENT, Policy, Priority
 from onega.core.rng import Rng, generator
 from onega.core.workload import Workload
 from onega.kernels import engine, preemptive
+from onega.kernels.easy import Columns
 from onega.kernels.engine import Floats, Ints, Records
 from onega.kernels.heap import make_heap
-from onega.kernels.machine import KEYED_JOB, SLOT, State
+from onega.kernels.machine import KEYED_JOB, SLOT, State, load
 from onega.kernels.runs import make_runs
 from onega.kernels.waiting import make_waiting
 from onega.simulation.priority import key_code, static_keys
@@ -78,18 +81,20 @@ def known_work(workload: Workload, work: Floats, policy: Policy) -> Floats:
     return np.where(estimate > 0, estimate, work)
 
 
-def make_jobs(workload: Workload, work: Floats, policy: Policy, by_arrival: Ints | None) -> Records:
-    """Bring jobs into the order of arrival; ranks come later."""
-    jobs = np.zeros(len(workload), engine.JOB)
-    for name, values in (
-        ("submit", workload.column("submit")),
-        ("work", work),
-        ("expect", known_work(workload, work, policy)),
-        ("procs", workload.column("procs")),
-    ):
-        jobs[name] = values if by_arrival is None else values[by_arrival]
-    jobs["start"] = jobs["end"] = np.nan
-    return jobs
+def make_columns(
+    workload: Workload, work: Floats, policy: Policy, by_arrival: Ints | None
+) -> Columns:
+    """Bring jobs into the order of arrival: contiguous arrays of what the kernels take."""
+
+    def arranged(values: npt.NDArray[Any], dtype: type) -> npt.NDArray[Any]:
+        return np.array(values if by_arrival is None else values[by_arrival], dtype=dtype)
+
+    return Columns(
+        arranged(workload.column("submit"), np.float64),
+        arranged(work, np.float64),
+        arranged(known_work(workload, work, policy), np.float64),
+        arranged(workload.column("procs"), np.int64),
+    )
 
 
 def order_code(policy: Policy) -> int:
@@ -102,13 +107,18 @@ def order_code(policy: Policy) -> int:
     return engine.KEYED if order in TIME_DEPENDENT else engine.RANKED
 
 
-def rank_jobs(policy: Policy, jobs: Records) -> None:
-    """Give every job its place in the policy's fixed order; ties by arrival."""
+def make_records(policy: Policy, columns: Columns) -> Records:
+    """Make the general loop's records, each job with its place in the policy's fixed order."""
+    jobs = np.empty(columns.submit.size, engine.JOB)
+    for name, values in zip(columns._fields, columns, strict=True):
+        jobs[name] = values
     identity = np.arange(jobs.size)
-    keys = static_keys(policy, jobs) if order_code(policy) == engine.RANKED else None
+    keys = static_keys(policy, columns) if order_code(policy) == engine.RANKED else None
     at_rank = identity if keys is None else np.argsort(keys, kind="stable")
     jobs["at_rank"] = at_rank
     jobs["rank"][at_rank] = identity
+    jobs["start"] = jobs["end"] = np.nan
+    return jobs
 
 
 def make_machine(policy: Policy, cluster: Cluster, jobs: Records, *, ties: str) -> Records:
@@ -165,9 +175,22 @@ def make_state(machine: Records, jobs: Records, levels: Records, draws: Floats) 
         make_waiting(min(jobs.size, QUEUE_ROOM), int(jobs["procs"].max())),
         slots,
         np.zeros(keyed, KEYED_JOB),
-        np.empty(slots.size, np.int64),
+        np.zeros(slots.size, engine.DUE),
         np.zeros(LOG_ROOM, engine.SWITCH),
     )
+
+
+def resume_state(
+    prepared: tuple[Records, Records, Records, Floats], arrived: int, running: Ints, waiting: Ints
+) -> State:
+    """Make a machine in the middle of a run: who has arrived, who runs, who waits."""
+    state = make_state(*prepared)
+    machine, jobs = state.machine, state.jobs
+    by_start = running[np.lexsort((running, jobs["start"][running]))]
+    machine["arrived"] = arrived
+    machine["departed"] = arrived - running.size - waiting.size
+    load(state, by_start, np.ascontiguousarray(waiting))
+    return state
 
 
 def make_preemptive_state(
@@ -189,7 +212,7 @@ def make_preemptive_state(
         line,
         make_heap(jobs.size),
         make_heap(jobs.size),
-        np.empty(slots, np.int64),
+        np.zeros(slots, engine.DUE),
         np.zeros(LOG_ROOM, engine.SWITCH),
         np.zeros(LOG_ROOM + slots, engine.PIECE),
     )

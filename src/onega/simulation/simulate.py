@@ -76,10 +76,9 @@ def simulate(
         rule = rule.knowing("estimate" if workload.has("estimate") else "runtime")
     work, limited = setup.work_to_do(workload, enforce_limits=enforce_limits)
     by_arrival = _by_arrival(workload)
-    jobs = setup.make_jobs(workload, work, rule, by_arrival)
-    setup.rank_jobs(rule, jobs)
+    columns = setup.make_columns(workload, work, rule, by_arrival)
     seed = seed_sequence(rng)
-    outcome = Task(jobs, machine, rule, ties, seed, progress).run()
+    outcome = Task(columns, machine, rule, ties, seed, progress).run()
     back = _scatter(by_arrival)
     how = f"ties={ties}, rate control={machine.rates.kind}, enforce_limits={enforce_limits}"
     return Schedule(
@@ -90,7 +89,7 @@ def simulate(
         back(outcome.end),
         work,
         limited,
-        _history(machine.rates, float(jobs["submit"][0]), outcome.switches),
+        _history(machine.rates, float(columns.submit[0]), outcome.switches),
         _pieces(outcome, by_arrival) if rule.preemptive else None,
         (f"simulated: {rule}, knowledge={rule.knowledge}, {how}", f"rng={describe_seed(seed)}"),
     )
