@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import polars as pl
@@ -36,7 +37,7 @@ def header_of(start: bytes) -> tuple[list[str], str]:
     if separator not in text:
         return [text.strip()], ","
     try:
-        names = next(_reader([text], separator))
+        names = next(_csv_reader([text], separator))
     except csv.Error:
         names = text.split(separator)
     return [name.strip() for name in names], separator
@@ -50,84 +51,128 @@ def read_delimited(
     Fields may be quoted unless the separator is a pipe (Slurm doesn't quote). A row with another
     number of fields than the header is refused.
     """
-    rows = _rows(_reader(_lines(path, limits), separator), path)
-    names = [name.strip() for name in next(rows, (0, []))[1]]
-    # `sacct --parsable` ends every line with a separator.
-    trailing = len(names) > 1 and names[-1] == ""
-    if trailing:
-        names.pop()
-    _check_names(names, path)
-    frames = list(_frames(rows, names, trailing=trailing, path=path))
-    if not frames:
+    reading = _Reading(path, separator)
+    stream = line_blocks(path, limits)
+    for block in stream:
+        if separator != "|" and b'"' in block:
+            # A quoted field may run over lines and blocks: from here on by the csv module.
+            reading.by_row(chain((block,), stream))
+        else:
+            reading.at_once(block)
+    if not reading.frames:
         raise TraceError("holds a header line only, no jobs", path=path)
-    return TextTable(pl.concat(frames), names)
+    return TextTable(pl.concat(reading.frames), reading.names)
 
 
-def _reader(lines: Iterable[str], separator: str) -> CsvReader:
+class _Reading:
+    """One pass over one table: the header, and the frames so far."""
+
+    def __init__(self, path: str | os.PathLike[str], separator: str) -> None:
+        self.path = path
+        self.separator = separator
+        self.names: list[str] = []
+        self.frames: list[pl.DataFrame] = []
+        self._trailing = False
+        self._lines = 0
+
+    def at_once(self, block: bytes) -> None:
+        """Add a block of lines without quotes, split all at once."""
+        text = block.decode("utf-8", "replace").removesuffix("\n")
+        lines = pl.Series("text", [text]).str.split("\n").explode()
+        numbers = pl.Series(LINE, range(self._lines + 1, self._lines + 1 + len(lines)))
+        self._lines += len(lines)
+        frame = pl.DataFrame([numbers.cast(pl.Int64), lines.str.strip_chars_end("\r")])
+        frame = frame.filter(frame["text"].str.strip_chars() != "")
+        if not self.names and frame.height:
+            self._take_header(next(_csv_reader([frame["text"][0]], self.separator)))
+            frame = frame[1:]
+        if frame.is_empty():
+            return
+        text_column = frame["text"]
+        found = text_column.str.count_matches(self.separator, literal=True).cast(pl.Int64) + 1
+        accepted = found == len(self.names)
+        if self._trailing:
+            accepted = accepted | (
+                (found == len(self.names) + 1) & text_column.str.ends_with(self.separator)
+            )
+        wrong = (~accepted).arg_true()
+        if len(wrong):
+            raise self._ragged(int(found[int(wrong[0])]), int(frame[LINE][int(wrong[0])]))
+        fields = text_column.str.split_exact(self.separator, len(self.names)).struct.unnest()
+        fields = fields.select(fields.columns[: len(self.names)])
+        fields.columns = self.names
+        self.frames.append(fields.with_columns(frame[LINE]))
+
+    def by_row(self, blocks: Iterator[bytes]) -> None:
+        """Add all blocks that are left, row by row, with quoted fields."""
+        reader = _csv_reader(_lines(blocks), self.separator)
+        kept: list[list[str]] = []
+        numbers: list[int] = []
+        for number, row in self._rows(reader):
+            if not self.names:
+                self._take_header(row)
+                continue
+            kept.append(self._whole_row(row, number))
+            numbers.append(number)
+            if len(kept) == _ROWS:
+                self.frames.append(_frame(kept, numbers, self.names))
+                kept, numbers = [], []
+        if kept:
+            self.frames.append(_frame(kept, numbers, self.names))
+
+    def _rows(self, reader: CsvReader) -> Iterator[tuple[int, list[str]]]:
+        """Yield rows that aren't blank, each with the line it ends on."""
+        while True:
+            try:
+                row = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                line = self._lines + reader.line_num
+                message = f"can't be split into fields: {error}"
+                raise TraceError(message, path=self.path, line=line) from None
+            if len(row) > 1 or (row and row[0].strip()):
+                yield self._lines + reader.line_num, row
+
+    def _take_header(self, row: list[str]) -> None:
+        names = [name.strip() for name in row]
+        # `sacct --parsable` ends every line with a separator.
+        self._trailing = len(names) > 1 and names[-1] == ""
+        if self._trailing:
+            names.pop()
+        if not any(names):
+            raise TraceError("has no header line that names the columns", path=self.path)
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
+            message = "two columns have this name"
+            raise TraceError(message, path=self.path, line=1, field=repr(repeated))
+        self.names = names
+
+    def _whole_row(self, row: list[str], line: int) -> list[str]:
+        if len(row) == len(self.names):
+            return row
+        if self._trailing and len(row) == len(self.names) + 1 and row[-1] == "":
+            return row[:-1]
+        raise self._ragged(len(row), line)
+
+    def _ragged(self, found: int, line: int) -> TraceError:
+        width = len(self.names)
+        beyond = self.names[found] if found < width else str(width + 1)
+        message = f"{found} fields where the header has {width}"
+        return TraceError(message, path=self.path, line=line, field=beyond)
+
+
+def _csv_reader(lines: Iterable[str], separator: str) -> CsvReader:
     if separator == "|":
         return csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_NONE)
     return csv.reader(lines, delimiter=separator, strict=True)
 
 
-def _lines(path: str | os.PathLike[str], limits: Limits) -> Iterator[str]:
-    for block in line_blocks(path, limits):
+def _lines(blocks: Iterator[bytes]) -> Iterator[str]:
+    for block in blocks:
         # Split at newlines only: str.splitlines would also split at characters inside names.
         lines = block.decode("utf-8", "replace").removesuffix("\n").split("\n")
         yield from (line + "\n" for line in lines)
-
-
-def _rows(reader: CsvReader, path: str | os.PathLike[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield rows that aren't blank, each with the line it ends on."""
-    while True:
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise TraceError(
-                f"can't be split into fields: {error}", path=path, line=reader.line_num
-            ) from None
-        if len(row) > 1 or (row and row[0].strip()):
-            yield reader.line_num, row
-
-
-def _check_names(names: list[str], path: str | os.PathLike[str]) -> None:
-    if not any(names):
-        raise TraceError("has no header line that names the columns", path=path)
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
-        raise TraceError("two columns have this name", path=path, line=1, field=repr(repeated))
-
-
-def _frames(
-    rows: Iterator[tuple[int, list[str]]],
-    names: list[str],
-    *,
-    trailing: bool,
-    path: str | os.PathLike[str],
-) -> Iterator[pl.DataFrame]:
-    width = len(names)
-    kept: list[list[str]] = []
-    lines: list[int] = []
-    for line, row in rows:
-        if len(row) != width:
-            if trailing and len(row) == width + 1 and row[-1].strip() == "":
-                row.pop()
-            else:
-                beyond = names[len(row)] if len(row) < width else str(width + 1)
-                raise TraceError(
-                    f"{len(row)} fields where the header has {width}",
-                    path=path,
-                    line=line,
-                    field=beyond,
-                )
-        kept.append(row)
-        lines.append(line)
-        if len(kept) == _ROWS:
-            yield _frame(kept, lines, names)
-            kept, lines = [], []
-    if kept:
-        yield _frame(kept, lines, names)
 
 
 def _frame(rows: list[list[str]], lines: list[int], names: list[str]) -> pl.DataFrame:
