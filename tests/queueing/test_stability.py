@@ -228,3 +228,17 @@ def test_the_kth_log(shared):
     assert result.stable
     broken = {check.assumption for check in result.estimates.checks if not check.holds}
     assert {"poisson_arrivals", "exponential_runtimes"} <= broken
+
+
+def test_a_load_beyond_the_limit_is_warned_of():
+    base = model_log(rate=0.9)
+    runtime = base.column("runtime") * np.where(base.column("procs") == 5, 2.5, 0.4)
+    log = onega.Workload(
+        {"submit": base.column("submit"), "runtime": runtime, "procs": base.column("procs")}
+    ).with_machine(8)
+    result = onega.stability(log)
+    assert result.stable
+    assert result.estimates.offered_load > result.utilisation_at_limit
+    assert any(sentence.startswith("Careful") for sentence in result.sentences())
+    measured = onega.stability(log, method="saturation", precision=0.05, rng=1)
+    assert not measured.stable

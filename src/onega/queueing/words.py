@@ -84,12 +84,19 @@ def _log_sentences(result: Stability) -> list[str]:
     if off:
         said.append(
             "The formula assumes Poisson arrivals and one exponential law of run times for all "
-            "widths. This log differs: " + "; ".join(check.words for check in off) + "."
+            "widths. This log differs:"
         )
+        said.extend(f"  • {check.words};" for check in off[:-1])
+        said.append(f"  • {off[-1].words}.")
         said.append(
             f"In processor seconds the offered load is {estimates.offered_load:.3g} of the "
             "machine, whatever the laws; method 'saturation' measures the boundary with the log's "
             "own jobs."
+        )
+    if estimates.offered_load > result.utilisation_at_limit and result.stable:
+        said.append(
+            f"Careful: that load is more than the {percent(result.utilisation_at_limit)} that the "
+            "formula says can be used, so the queue may well be unstable."
         )
     return said
 
@@ -116,6 +123,8 @@ def limits_sentences(result: Limits) -> list[str]:
         if off:
             said.append(
                 "The model assumes Poisson arrivals, exponential times and a limit for each task. "
-                "This log differs: " + "; ".join(off) + "."
+                "This log differs:"
             )
+            said.extend(f"  • {words};" for words in off[:-1])
+            said.append(f"  • {off[-1]}.")
     return said
