@@ -137,14 +137,14 @@ def check_small_machine(model):
     assert drawn.column("procs").max() <= 8
 
 
-def check_refit(family, model, tolerance):
+def check_refit(family, model, tolerance, **options):
     """A model fitted to a sample of itself draws the same laws.
 
     Two samples of 20 000 independent jobs differ by less than 0.02 in KS with probability
     1 − 7·10⁻⁴; jobs that remember the last one, and the error of the second fit, cost the rest.
     """
     first = model.sample(20_000, rng=21)
-    again = family.fit(first, rng=2)
+    again = family.fit(first, rng=2, **options)
     second = again.sample(20_000, rng=22)
     for name, values in laws(first).items():
         assert ks_distance(values, laws(second)[name]) < tolerance, name
@@ -165,6 +165,6 @@ def check_model(family, log, folder, *, tolerance=0.05, **options):
     check_bad_samples(model)
     check_load(model)
     check_small_machine(model)
-    check_refit(family, model, tolerance)
+    check_refit(family, model, tolerance, **options)
     assert model.summary()["model"] == model.KIND
     return model

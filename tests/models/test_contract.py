@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from models.contract import check_model, example_log
+import onega
+from models.contract import check_model, check_sample, example_log
 from onega.core.errors import ModelError
 from onega.models import MODELS, from_json, load
 
@@ -16,13 +18,14 @@ TOLERANCE = {"jann": 0.12, "feitelson96": 0.15, "neural": 0.12, "svr": 0.12, "vl
 
 @pytest.mark.parametrize("name", list(MODELS))
 def test_model_keeps_the_contract(name, log, tmp_path):
-    check_model(MODELS[name], log, tmp_path, tolerance=TOLERANCE.get(name, 0.05))
+    quick = {"epochs": 5} if name == "neural" else {}
+    check_model(MODELS[name], log, tmp_path, tolerance=TOLERANCE.get(name, 0.05), **quick)
 
 
 @pytest.mark.parametrize("within", ["uniform", "observed", "repeating"])
 @pytest.mark.parametrize("coupling", ["width-from-runtime", "runtime-from-width", "joint", "none"])
 def test_markov_variants_keep_it_too(within, coupling, log, tmp_path):
-    from models.contract import check_json, check_reproducible, check_sample
+    from models.contract import check_json, check_reproducible
 
     model = MODELS["markov"].fit(log, within=within, coupling=coupling)
     check_sample(model, 400, model.sample(400, rng=1))
@@ -34,7 +37,7 @@ def test_markov_variants_keep_it_too(within, coupling, log, tmp_path):
                                       "chain", "mmpp"])  # fmt: skip
 @pytest.mark.parametrize("cycle", ["polynomial", "half-hours", "day-night", "none"])
 def test_any_arrivals_under_any_cycle(arrivals, cycle, log, tmp_path):
-    from models.contract import check_json, check_load, check_sample
+    from models.contract import check_json, check_load
 
     model = MODELS["independent"].fit(log, arrivals=arrivals, cycle=cycle)
     drawn = model.sample(3000, rng=1)
@@ -48,7 +51,7 @@ def test_any_arrivals_under_any_cycle(arrivals, cycle, log, tmp_path):
 
 @pytest.mark.parametrize("estimates", ["beta", "gamma", "tsafrir", "none"])
 def test_any_model_can_carry_any_estimates(estimates, log, tmp_path):
-    from models.contract import check_json, check_sample
+    from models.contract import check_json
 
     model = MODELS["lublin"].fit(log, estimates=estimates)
     assert (model.estimates is None) == (estimates == "none")
@@ -96,3 +99,49 @@ def test_bytes_that_are_no_text(tmp_path):
     path.write_bytes(b"\xff\xfe\x00\x80")
     with pytest.raises(ModelError, match="isn't text"):
         load(path)
+
+
+def odd_log(case):
+    rng = np.random.default_rng(1)
+    n = 300
+    table = {
+        "submit": np.cumsum(rng.exponential(600, n)).round(),
+        "runtime": rng.lognormal(6, 2, n).round() + 1,
+        "procs": 2 ** rng.integers(0, 5, n),
+    }
+    machine = 64
+    if case == "serial machine":
+        table["procs"], machine = np.ones(n, int), 1
+    elif case == "one width":
+        table["procs"] = np.full(n, 7)
+    elif case == "shorter than a second":
+        table["runtime"] = rng.exponential(0.3, n) + 1e-3
+        table["submit"] = np.cumsum(rng.exponential(3.0, n))
+    elif case == "two run times":
+        table["runtime"] = rng.choice([60.0, 61.0], n)
+    elif case == "bursts":
+        table["submit"] = np.repeat(np.arange(30), 10) * 86400.0
+    elif case == "huge":
+        table["runtime"] = rng.lognormal(20, 4, n)
+        table["procs"], machine = rng.integers(1, 10**6, n), 10**6
+    elif case == "before the epoch, unsorted":
+        table["submit"] = rng.uniform(-1e7, 1e6, n)
+    elif case == "one estimate":
+        table["estimate"] = np.full(n, 3600.0)
+    elif case == "few":
+        table = {name: values[:50] for name, values in table.items()}
+    return onega.Workload(table, onega.Meta(procs=machine))
+
+
+@pytest.mark.parametrize(
+    "case",
+    ["serial machine", "one width", "shorter than a second", "two run times", "bursts", "huge",
+     "before the epoch, unsorted", "one estimate", "few"],
+)  # fmt: skip
+def test_odd_logs_are_learnt_all_the_same(case):
+    log = odd_log(case)
+    for name, family in MODELS.items():
+        quick = {"epochs": 2} if name == "neural" else {}
+        model = family.fit(log, rng=1, **quick)
+        check_sample(model, 200, model.sample(200, rng=1))
+        assert from_json(model.to_json()) == model

@@ -20,7 +20,7 @@ from onega.models.laws import Observed, draw_by_class, fit_gamma
 from onega.models.parts import Part, frozen_array
 
 SHORTEST = 0.5
-"""Seconds. Logs are stamped in whole seconds: a gap of 0 stands for less than one."""
+"""Seconds. In a log stamped in whole seconds a gap of 0 stands for less than one."""
 
 
 class Gaps(Part):
@@ -178,6 +178,10 @@ class LogGammaGaps(Gaps):
         from scipy.stats import gamma
 
         centre = float(np.mean(np.log(gaps + 0.5)))
+        if centre <= 0:
+            raise ModelError(
+                "log-gamma: the gaps are shorter than a second; take other arrivals, say poisson"
+            )
         limit = max(13.0, float(np.log1p(gaps.max())))
         grid = (np.arange(4000) + 0.5) / 4000 * limit
 
@@ -350,7 +354,8 @@ class Arrivals(Part):
     def operational_gaps(self, clock: Floats) -> Floats:
         """Gaps before each job in seconds of operational time; the first job's is the mean."""
         times = clock if self.cycle is None else self.cycle.operational(clock)
-        gaps = np.maximum(np.diff(times), SHORTEST)
+        stamped = bool(np.all(clock == np.rint(clock)))
+        gaps = np.maximum(np.diff(times), SHORTEST if stamped else SHORTEST / 1000)
         return np.concatenate(([gaps.mean()], gaps))
 
     def submissions(self, gaps: Floats, *, start: float, span: float | None = None) -> Floats:

@@ -128,7 +128,8 @@ class Lublin(WorkloadModel):
     def _fit_arrivals(
         cls, jobs: Jobs, arrivals: str | Arrivals | None, cycle: str | None
     ) -> Arrivals:
-        if arrivals is not None or cycle is not None:
+        short = jobs.clock[-1] - jobs.clock[0] < 2 * DAY  # nothing of a day to be seen
+        if arrivals is not None or cycle is not None or short:
             return super()._fit_arrivals(jobs, arrivals or "log-gamma", cycle)
         day = Arrivals(None, GammaDay.fit(jobs.clock))
         return replace(day, gaps=LogGammaGaps.fit(day.operational_gaps(jobs.clock)[1:]))

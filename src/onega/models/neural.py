@@ -95,8 +95,13 @@ def _train(
     if present.size == 1:
         b2[present[0]] = 0.0
         return Layers(np.zeros((FEATURES, hidden)), np.zeros(hidden), w2, b2)
-    net = MLPClassifier((hidden,), max_iter=epochs, batch_size=256, random_state=seed,
-                        learning_rate_init=3e-3)  # fmt: skip
+    net = MLPClassifier(
+        (hidden,),
+        max_iter=epochs,
+        batch_size=min(256, classes.size),
+        learning_rate_init=3e-3,
+        random_state=seed,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # few epochs are meant
         net.fit(inputs, classes)
