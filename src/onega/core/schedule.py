@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -67,8 +67,19 @@ class Schedule(Plottable):
     report: Report = field(default_factory=Report)
 
     def __post_init__(self) -> None:
-        for values in (self.start, self.end, self.work, self.limited):
+        arrays = [self.start, self.end, self.work, self.limited, self.rates.since, self.rates.level]
+        if self.pieces is not None:
+            arrays += [self.pieces.row, self.pieces.start, self.pieces.end]
+        for values in arrays:
             values.setflags(write=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the tables out: they are made again where they are asked for."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.__post_init__()
 
     @classmethod
     def observed(cls, workload: Workload, cluster: Cluster | int | None = None) -> Schedule:
