@@ -54,7 +54,7 @@ def compile_priority(priority: Priority) -> Any:  # noqa: ANN401
             return value
 
         return numba.cfunc(SIGNATURE)(guarded)
-    except numba.core.errors.NumbaError as error:
+    except Exception as error:  # numba raises its own errors, and others from deep inside
         reason = " ".join(str(error).split())[:300]
         raise SimulationError(
             f"the priority function {priority.name!r} can't be compiled: {reason}; "
