@@ -165,16 +165,11 @@ def _begin(jobs: Columns, running: Running, size: int, now: float, job: int) -> 
 
 
 @part
-def _close_ranks(line: Line, head: int, tail: int) -> int:
-    """Squeeze started jobs (processors 0) out of the line; return the new tail."""
-    kept = head
-    for place in range(head, tail):
-        if line.procs[place] > 0:
-            line.job[kept] = line.job[place]
-            line.procs[kept] = line.procs[place]
-            line.expect[kept] = line.expect[place]
-            kept += 1
-    return kept
+def _leave(line: Line, place: int, tail: int) -> None:
+    """Take a job out of the line."""
+    shift(line.job, place, place + 1, tail - place - 1)
+    shift(line.procs, place, place + 1, tail - place - 1)
+    shift(line.expect, place, place + 1, tail - place - 1)
 
 
 @kernel
@@ -243,21 +238,18 @@ def run_easy(jobs: Columns, running: Running, line: Line, count: Ints, rounds: i
             place = head + 1
             if place < tail and free > 0:
                 shadow, extra = _reserve(running, size, line.procs[head] - free, now)
-        started = 0
         while place < tail and free > 0:
             procs = line.procs[place]
-            if procs <= free:
-                in_time = now + line.expect[place] <= shadow
-                if in_time or procs <= extra:
-                    if not in_time:
-                        extra -= procs
-                    _begin(jobs, running, size, now, line.job[place])
-                    free -= procs
-                    size += 1
-                    line.procs[place] = 0
-                    started += 1
-            place += 1
-        if started > 0:
-            tail = _close_ranks(line, head, tail)
+            in_time = procs <= free and now + line.expect[place] <= shadow
+            if not in_time and (procs > free or procs > extra):
+                place += 1
+                continue
+            if not in_time:
+                extra -= procs
+            _begin(jobs, running, size, now, line.job[place])
+            free -= procs
+            size += 1
+            _leave(line, place, tail)
+            tail -= 1
     count[:] = arrived, size, head, tail, free
     return reason
