@@ -88,3 +88,8 @@ def test_lines_are_counted(tmp_path, monkeypatch):
 )
 def test_header(text, names, separator):
     assert header_of(text) == (names, separator)
+
+
+def test_a_carriage_return_inside_a_name(tmp_path):
+    (tmp_path / "a").write_bytes(b"a\rb,c\n1,2\n")
+    assert read_delimited(tmp_path / "a", ",").names == ["a\rb", "c"]

@@ -84,7 +84,7 @@ class _Reading:
         frame = pl.DataFrame([numbers.cast(pl.Int64), lines.str.strip_chars_end("\r")])
         frame = frame.filter(frame["text"].str.strip_chars() != "")
         if not self.names and frame.height:
-            self._take_header(next(_csv_reader([frame["text"][0]], self.separator)))
+            self._take_header(frame["text"][0].split(self.separator))
             frame = frame[1:]
         if frame.is_empty():
             return
