@@ -137,7 +137,7 @@ def attempt(path: Path, options: dict, again: Path) -> str:
     return "read"
 
 
-def fuzz() -> None:
+def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=3.0)
     parser.add_argument("--seed", type=int, default=1)
@@ -178,4 +178,4 @@ def fuzz() -> None:
 
 
 if __name__ == "__main__":
-    fuzz()
+    main()

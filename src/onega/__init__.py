@@ -45,6 +45,7 @@ _HOME = {
     "read": "onega.traces.reading",
     "simulate": "onega.simulation.simulate",
     "stability": "onega.experiment.stability",
+    "virtual": "onega.comparison.virtual",
     "waiting": "onega.queueing.waiting",
     "workload_recursion": "onega.simulation.recursion",
     "write": "onega.traces.writing",

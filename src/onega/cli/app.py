@@ -26,6 +26,7 @@ COMMANDS: tuple[str, ...] = (
     "compare",
     "simulate",
     "adequacy",
+    "virtual",
     "stability",
     "limits",
 )

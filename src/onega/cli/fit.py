@@ -19,8 +19,7 @@ from onega.cli.options import (
     TraceArgument,
     read_trace,
 )
-from onega.core.errors import ModelError, suggest
-from onega.models import MODELS
+from onega.core.errors import ModelError
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +28,9 @@ def register(app: typer.Typer) -> None:
 
 
 def fit(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help=f"One of {', '.join(MODELS)}.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="independent, markov, markov-pair, lublin, …")
+    ],
     trace: TraceArgument,
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="MODEL.json", help="Where to write the model.")
@@ -53,6 +54,9 @@ def fit(
     timezone: TimezoneOption = None,
 ) -> None:
     """Learn a workload model from a log and write its parameters as JSON."""
+    from onega.core.errors import suggest
+    from onega.models import MODELS
+
     if model not in MODELS:
         raise ModelError(f"no model {model!r}; {suggest(model, MODELS)}")
     options = parse_options(option or [])

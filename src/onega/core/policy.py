@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, cast
 
 from onega.core.errors import SimulationError, suggest
+from onega.core.slurm import SlurmParameters
 
 Knowledge = Literal["estimate", "runtime"]
 Backfill = Literal["easy", "conservative"]
@@ -37,6 +38,9 @@ F1 to F4 are those of Carastan-Santos and de Camargo (2017); WFP3 and UNICEF of 
 
 PREEMPTIVE: Final = frozenset(name for name in ORDERS if name.endswith("-pr"))
 TIME_DEPENDENT: Final = frozenset({"xf", "wfp3", "unicef"})
+SLURM: Final = "slurm"
+"""The order of a whole scheduler: a model of Slurm's, with parameters of its own."""
+
 BACKFILLS: Final = ("easy", "conservative")
 ALIASES: Final = {
     "easy": "fcfs+easy",
@@ -99,6 +103,8 @@ class Policy:
     knowledge
         ``"estimate"``: the users' estimates, the run time where one is missing; ``"runtime"``:
         perfect knowledge; None: estimates if the log has any.
+    slurm
+        Parameters of the order ``"slurm"``, the model of Slurm's scheduler; stock if None.
 
     Examples
     --------
@@ -111,8 +117,13 @@ class Policy:
     order: str | Priority | KeyFunction = "fcfs"
     backfill: Backfill | None = None
     knowledge: Knowledge | None = None
+    slurm: SlurmParameters | None = None
 
     def __post_init__(self) -> None:
+        if self.order == SLURM:
+            if self.backfill is not None:
+                raise SimulationError("slurm brings its own backfilling; use 'slurm' alone")
+            return
         if not isinstance(self.order, str | Priority):
             object.__setattr__(self, "order", Priority(self.order))
         if isinstance(self.order, str) and self.order not in ORDERS:
@@ -136,12 +147,19 @@ class Policy:
 
     @classmethod
     def parse(cls, text: str | Policy | Priority | KeyFunction) -> Policy:
-        """Read the text form ``ORDER[+BACKFILL]``; ``easy`` and ``conservative`` mean fcfs+…."""
+        """Read the text form ``ORDER[+BACKFILL]``; ``easy`` and ``conservative`` mean fcfs+….
+
+        ``slurm``, ``slurm:fine`` and ``slurm:FILE`` are models of Slurm's scheduler with stock
+        parameters, with finer ones, and with those of a slurm.conf.
+        """
         if isinstance(text, Policy):
             return text
         if not isinstance(text, str):
             return cls(text)
         compact = text.strip().lower()
+        name, colon, parameters = text.strip().partition(":")
+        if name.lower() == SLURM:
+            return cls(SLURM, slurm=SlurmParameters.parse(parameters if colon else "stock"))
         order, plus, backfill = ALIASES.get(compact, compact).partition("+")
         order = order.strip()
         order = ALIASES.get(order, order) if plus else order
@@ -164,5 +182,7 @@ class Policy:
         return self.order in PREEMPTIVE
 
     def __str__(self) -> str:
+        if self.order == SLURM:
+            return str(self.slurm or SlurmParameters())
         order = self.order if isinstance(self.order, str) else cast(Priority, self.order).name
         return f"{order}+{self.backfill}" if self.backfill else order

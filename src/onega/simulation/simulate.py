@@ -10,7 +10,7 @@ import numpy as np
 from onega.core.cluster import Cluster, Power, RateControl
 from onega.core.errors import SimulationError, suggest
 from onega.core.history import Pieces, RateHistory
-from onega.core.policy import KeyFunction, Knowledge, Policy, Priority
+from onega.core.policy import SLURM, KeyFunction, Knowledge, Policy, Priority
 from onega.core.rng import Rng, describe_seed, seed_sequence
 from onega.core.schedule import Schedule
 from onega.core.workload import Workload
@@ -45,8 +45,8 @@ def simulate(
     cluster
         The machine, or just its number of processors.
     policy
-        ``"fcfs"``, ``"easy"``, ``"spf+easy"``, ``"fcfs+conservative"``, … (`onega.Policy`), or a
-        function of (now, submit, estimate, procs).
+        ``"fcfs"``, ``"easy"``, ``"spf+easy"``, ``"fcfs+conservative"``, … (`onega.Policy`), a
+        function of (now, submit, estimate, procs), or ``"slurm"``, a model of Slurm's scheduler.
     knowledge
         What the scheduler knows of run times: ``"estimate"`` or ``"runtime"``; by default the
         estimates if the log has any. A job without one counts with its run time.
@@ -74,6 +74,12 @@ def simulate(
     rule = Policy.parse(policy).knowing(knowledge)
     if rule.knowledge is None:
         rule = rule.knowing("estimate" if workload.has("estimate") else "runtime")
+    if rule.order == SLURM:
+        from onega.simulation.slurm import simulate_slurm
+
+        return simulate_slurm(
+            workload, machine, rule, enforce_limits=enforce_limits, rng=rng, progress=progress
+        )
     work, limited = setup.work_to_do(workload, enforce_limits=enforce_limits)
     by_arrival = _by_arrival(workload)
     columns = setup.make_columns(workload, work, rule, by_arrival)

@@ -1,0 +1,103 @@
+"""``onega virtual``: a real Slurm on virtual nodes."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from onega.cli.console import emit_json, emit_table, out, progress, remark
+from onega.cli.options import FromOption, JsonOption, TraceArgument, read_trace
+
+if TYPE_CHECKING:
+    from onega.comparison.virtual import VirtualResult
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="virtual")(virtual)
+
+
+def virtual(
+    trace: TraceArgument,
+    procs: Annotated[int, typer.Option("--procs", metavar="C", min=1, help="Virtual processors.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--out", metavar="DIR", help="Everything is written here.")
+    ],
+    speed: Annotated[
+        float, typer.Option(metavar="X", help="Virtual seconds in a real one; 1: real time.")
+    ] = 20.0,
+    repeat: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Runs; two or more give P_ideal.")
+    ] = 1,
+    settings: Annotated[
+        str,
+        typer.Option(
+            metavar="S", help="stock, fine, a slurm.conf, or SchedulerParameters (bf_interval=…)."
+        ),
+    ] = "stock",
+    jobs: Annotated[
+        int | None, typer.Option("-n", "--jobs", metavar="N", min=1, help="Only the first N jobs.")
+    ] = None,
+    format: FromOption = None,
+    json: JsonOption = False,  # noqa: FBT002
+) -> None:
+    """Let a real Slurm schedule a stream on virtual nodes, and note what it does (seed 004).
+
+    Needs Debian's packages slurmctld, slurmd, slurm-client, munge and faketime; no root, no
+    services. All of it runs on loopback and is gone afterwards.
+    """
+    from onega.comparison.virtual import virtual as run
+
+    signal.signal(signal.SIGTERM, _terminated)
+    log = read_trace(trace, format=format)
+    stream = log if jobs is None else log.sorted().head(jobs)
+    with progress("running", total=1.0) as done:
+        result = run(
+            stream,
+            output,
+            procs=procs,
+            speed=speed,
+            repeat=repeat,
+            settings=settings,
+            progress=done,
+        )
+    if json:
+        emit_json(result.summary())
+    else:
+        _print(result, trace.name)
+    remark(f"runs, stream, overheads and report in {output}")
+
+
+def _terminated(number: int, frame: FrameType | None) -> NoReturn:
+    """Leave through every ``finally``, so that the virtual machine is taken down."""
+    sys.exit(128 + number)
+
+
+def _print(result: VirtualResult, title: str) -> None:
+    figures = result.summary()
+    rows = []
+    for number in range(1, len(result.runs) + 1):
+        keys = ("mean_wait", "by_backfill", "overrun_median", "cut_off", "wall_seconds")
+        rows.append((f"run {number}", *(figures[f"run{number}_{key}"] for key in keys)))
+    heads = (
+        "",
+        "mean\nwait, s",
+        "started by\nbackfill",
+        "overrun\nmedian, s",
+        "cut off",
+        "took, s",
+    )
+    emit_table(f"{title}: {result.version} on {result.procs} virtual processors", rows, heads)
+    if result.pairs:
+        prefixes = [(row.jobs, row.P, row.different) for row in result.pairs[0].prefixes()]
+        emit_table("Runs 1 and 2", prefixes, ("first jobs", "P, seconds", "different waits"))
+        values = f"{figures['P_ideal_min']:.4g} to {figures['P_ideal_max']:.4g} s"
+        out().print(
+            f"P_ideal = {result.ideal:.4g} s (median of {len(result.pairs)} pairs, {values})",
+            markup=False,
+        )

@@ -1,0 +1,333 @@
+"""A real Slurm on loopback with virtual processors, on a clock that may run fast."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self, cast
+
+from onega.comparison import virtual_keeper
+from onega.comparison.virtual_conf import NODE_MEMORY, VirtualConf
+from onega.comparison.virtual_tools import find_programs
+from onega.core.errors import SimulationError
+
+SCRIPT = """#!/bin/bash
+echo $SLURM_JOB_ID $EPOCHREALTIME >> {launches}
+s=$(SLURM_TIME_FORMAT=%s {squeue} -hj $SLURM_JOB_ID -o %S)
+[ -n "$s" ] || exec sleep {seconds}
+r=$(( s * 1000000 + {micros} - ${{EPOCHREALTIME/./}} ))
+[ $r -gt 0 ] && exec sleep $(( r / 1000000 )).$(printf %06d $(( r % 1000000 )))
+exit 0
+"""
+"""A job that is busy for so long from the start that Slurm itself noted: the launch, tens of
+milliseconds of real time and seconds of a fast clock, isn't added to every job. It notes when it
+really began."""
+
+SOCKET_PATH_LIMIT = 100
+FIRST_PORT, LAST_PORT = 20_000, 60_000
+
+_HOLDER = """
+import json, os, signal, time
+time.time()
+keys = ("LD_PRELOAD", "FAKETIME", "FAKETIME_SHARED")
+print(json.dumps([os.getpid(), {key: os.environ[key] for key in keys}]), flush=True)
+signal.pause()
+"""
+
+
+class VirtualSlurm:
+    """A context: inside it, a Slurm with idle virtual processors is up.
+
+    Nothing is written outside ``folder``, everything listens on 127.0.0.1, and all processes are
+    gone when the context is left, or when this process ends in any other way.
+    """
+
+    def __init__(
+        self, folder: Path, procs: int, *, speed: float = 20.0, parameters: str = ""
+    ) -> None:
+        self.folder = folder.resolve()
+        self.procs, self.speed = procs, speed
+        self.programs = find_programs()
+        self._check()
+        self.conf = VirtualConf(self.folder, procs, speed, parameters, _free_ports(procs + 1))
+        self.environment = {
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+            "LANG": "C",
+            "TZ": "UTC",
+            "HOME": str(self.folder),
+            "SLURM_CONF": str(self.conf.path),
+        }
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._real0 = self._virtual0 = 0.0
+
+    def _check(self) -> None:
+        if len(str(self.folder / "munge" / "socket")) > SOCKET_PATH_LIMIT:
+            raise SimulationError(
+                f"{self.folder} is too long a path: a socket's holds {SOCKET_PATH_LIMIT} characters"
+            )
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        with contextlib.suppress(OSError, StopIteration):
+            lines = Path("/proc/meminfo").read_text().splitlines()
+            free = next(1024 * int(x.split()[1]) for x in lines if x.startswith("MemAvailable"))
+        if self.procs * NODE_MEMORY > free:
+            raise SimulationError(
+                f"{self.procs} virtual processors need {self.procs * NODE_MEMORY >> 20} MiB of "
+                f"memory; {free >> 20} MiB are available"
+            )
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _start(self) -> None:
+        for name in ("", "state", "spool", "log", "munge"):
+            (self.folder / name).mkdir(mode=0o755, parents=True, exist_ok=True)
+        self._keeper = subprocess.Popen(
+            [sys.executable, "-I", str(virtual_keeper.__file__)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            cwd="/",
+        )
+        self._start_munge()
+        self.conf.write()
+        self._start_clock()
+        self._spawn("slurmctld", "-D", "-c", "-f", str(self.conf.path))
+        self._wait(lambda: "is UP" in self.run("scontrol", "ping"), 60, "slurmctld")
+        for name in self.conf.node_names:
+            (self.folder / "spool" / name).mkdir(exist_ok=True)
+            step = self.programs["slurmstepd"]
+            arguments = ("-D", "-N", name, "-f", str(self.conf.path), "-d", step)
+            self._spawn("slurmd", *arguments, name=f"slurmd.{name}")
+        self._wait(self._all_idle, 180, f"{self.procs} idle nodes", every=0.2)
+
+    def _start_munge(self) -> None:
+        """Start munged with a key of its own; it stays on the real clock."""
+        place = self.folder / "munge"
+        key = place / "key"
+        key.unlink(missing_ok=True)
+        key.touch(mode=0o400)
+        with open(key, "r+b" if os.geteuid() == 0 else "wb") as file:
+            file.write(os.urandom(128))
+        files = {"key-file": key, "socket": place / "socket", "pid-file": place / "pid"}
+        files |= {"log-file": place / "log", "seed-file": place / "seed"}
+        options = [f"--{name}={path}" for name, path in files.items()]
+        self._spawn("munged", "-F", *options, "--num-threads=4", "--force")
+        ask = [self.programs["munge"], "-n", "-S", str(place / "socket")]
+        self._wait(lambda: not subprocess.run(ask, capture_output=True).returncode, 20, "munged")
+
+    def _start_clock(self) -> None:
+        """Make the common fast clock: a holder process keeps its beginning in shared memory."""
+        if self.speed != 1:
+            log = self.folder / "log" / "clock.out"
+            self._spawn(
+                "faketime", "-f", f"+0 x{self.speed:g}", sys.executable, "-I", "-c", _HOLDER,
+                name="clock",
+            )  # fmt: skip
+            self._wait(lambda: log.is_file() and log.read_bytes().endswith(b"\n"), 20, "the clock")
+            self._holder, shared = json.loads(log.read_text().splitlines()[-1])
+            self.environment |= shared | {"FAKETIME_DONT_RESET": "1"}
+            names = [name.lstrip("/") for name in shared["FAKETIME_SHARED"].split()]
+            paths = [f"/dev/shm/{name}" for name in names]
+            paths += [f"/dev/shm/sem.{name}" for name in names]
+            self._ask(do="unlink", paths=paths)
+        before = time.time()
+        self._virtual0 = float(self.run("date", "+%s.%N"))
+        self._real0 = (before + time.time()) / 2
+
+    def now(self) -> float:
+        """Return the time on the virtual machine's clock (Unix seconds)."""
+        return self._virtual0 + (time.time() - self._real0) * self.speed
+
+    def real_seconds_until(self, virtual: float) -> float:
+        """Return how long to sleep until an instant of the virtual clock."""
+        return (virtual - self.now()) / self.speed
+
+    def submit(self, width: int, seconds: float, limit: int, name: str) -> int:
+        """Submit a job; return Slurm's number for it."""
+        script = SCRIPT.format(
+            launches=self.folder / "launches",
+            squeue=self.programs["squeue"],
+            seconds=seconds,
+            micros=round(seconds * 1e6),
+        )
+        options = ["-N", str(width), "-t", str(limit), "-J", name, "-o", "/dev/null", "--chdir=/"]
+        done = subprocess.run(
+            [self.programs["sbatch"], "--parsable", *options],
+            input=script,
+            text=True,
+            capture_output=True,
+            env=self.environment,
+            check=False,
+        )
+        if done.returncode:
+            self.check_alive()
+            raise SimulationError(f"Slurm refused job {name}: {done.stderr.strip()}")
+        return int(done.stdout.split(";")[0])
+
+    def run(self, program: str, *arguments: str) -> str:
+        """Run one of Slurm's programs on the virtual clock; return what it prints."""
+        command = [self.programs.get(program, program), *arguments]
+        done = subprocess.run(
+            command, text=True, capture_output=True, env=self.environment, check=False
+        )
+        return done.stdout
+
+    def check_alive(self) -> None:
+        """Refuse to go on if a daemon has ended."""
+        dead = self._ask(do="status")["dead"]
+        if dead:
+            name = "slurmctld" if "slurmctld" in dead else dead[0]
+            raise SimulationError(
+                f"{name} ended in the middle of the run; its last words are in "
+                f"{self.folder / 'log' / name}.out and {self.folder / 'slurmctld.log'}"
+            )
+
+    def stop(self) -> None:
+        """End all jobs and daemons; safe to call twice."""
+        keeper, self._keeper = self._keeper, None
+        if keeper is None:
+            return
+        with contextlib.suppress(OSError, ValueError, SimulationError):
+            self._end_jobs(keeper)
+            if self.speed != 1 and hasattr(self, "_holder"):
+                # The holder first: its wrapper then removes the shared memory itself.
+                _talk(keeper, do="kill", pid=self._holder)
+            _talk(keeper, do="end")
+        for stream in (keeper.stdin, keeper.stdout):
+            with contextlib.suppress(OSError):
+                cast("IO[bytes]", stream).close()
+        keeper.wait()
+
+    def _end_jobs(self, keeper: subprocess.Popen[bytes]) -> None:
+        """Cancel what runs: a step outlives its slurmd, and slurmctld ends them best."""
+        status = _talk(keeper, do="status")
+        if "slurmctld" in status["dead"] or not self.conf.path.is_file():
+            return
+        self.run("scancel", "--full", "-u", str(os.geteuid()))
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline and _talk(keeper, do="status")["steps"]:
+            time.sleep(0.1)
+
+    def tidy(self) -> None:
+        """Remove what only the daemons needed; the logs and the configuration stay."""
+        for name in ("state", "spool", "munge"):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+        for path in (self.folder / "log").glob("slurmd.*"):
+            path.unlink()
+
+    def _all_idle(self) -> bool:
+        return self.run("sinfo", "-h", "-o", "%T %D").split() == ["idle", str(self.procs)]
+
+    def _spawn(self, program: str, *arguments: str, name: str | None = None) -> int:
+        called = name or program
+        reply = self._ask(
+            do="spawn",
+            name=called,
+            argv=[self.programs[program], *arguments],
+            env=self.environment,
+            log=str(self.folder / "log" / f"{called}.out"),
+        )
+        return int(reply["pid"])
+
+    def _ask(self, **request: Any) -> dict[str, Any]:  # noqa: ANN401
+        if self._keeper is None:
+            raise SimulationError("the virtual Slurm isn't running")
+        return _talk(self._keeper, **request)
+
+    def _wait(
+        self, ready: Callable[[], bool], seconds: float, what: str, every: float = 0.1
+    ) -> None:
+        deadline = time.monotonic() + seconds
+        while not ready():
+            self.check_alive()
+            if time.monotonic() > deadline:
+                raise SimulationError(
+                    f"gave up on {what} after {seconds:g} s; see {self.folder / 'log'}"
+                )
+            time.sleep(every)
+
+
+def _talk(keeper: subprocess.Popen[bytes], **request: Any) -> dict[str, Any]:  # noqa: ANN401
+    stdin, stdout = cast("IO[bytes]", keeper.stdin), cast("IO[bytes]", keeper.stdout)
+    try:
+        stdin.write(json.dumps(request).encode() + b"\n")
+        stdin.flush()
+        line = stdout.readline()
+    except BrokenPipeError:
+        line = b""
+    if not line:
+        raise SimulationError("the process that keeps the virtual Slurm has ended")
+    reply: dict[str, Any] = json.loads(line)
+    return reply
+
+
+def _free_ports(count: int) -> int:
+    """Return the first of ``count`` ports in a row that nobody listens on."""
+    start = FIRST_PORT + (os.getpid() * 37) % 20_000
+    later, sooner = range(start, LAST_PORT - count, count), range(FIRST_PORT, start, count)
+    for first in itertools.chain(later, sooner):
+        if all(_is_free(first + offset) for offset in range(count)):
+            return first
+    raise SimulationError(f"no {count} free ports in a row between {FIRST_PORT} and {LAST_PORT}")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def end_leftovers(folder: Path) -> list[int]:
+    """End processes that an earlier run left behind: those with files open below its folder.
+
+    Needed only if both the driver and the keeper were killed at one moment.
+    """
+    root = str(folder.resolve()) + os.sep
+    mine, ended = os.geteuid(), []
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        place = f"/proc/{name}"
+        try:
+            if os.stat(place).st_uid != mine:
+                continue
+            links = [os.readlink(f"{place}/cwd")]
+            links += [os.readlink(f"{place}/fd/{fd}") for fd in os.listdir(f"{place}/fd")]
+            command = Path(f"{place}/cmdline").read_bytes().partition(b"\0")[0].decode()
+        except OSError:
+            continue
+        known = os.path.basename(command.split(":")[0]).removesuffix("-wlm")
+        daemon = known in ("slurmctld", "slurmd", "slurmstepd", "munged", "faketime", "sleep")
+        if daemon and any(link.startswith(root) for link in links):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(name), signal.SIGKILL)
+                ended.append(int(name))
+    return ended

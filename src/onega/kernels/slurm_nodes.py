@@ -1,0 +1,94 @@
+"""Sets of nodes as words of 64 bits, and which nodes Slurm's select/linear takes for a job."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.kernels.jit import part
+
+Words = npt.NDArray[np.uint64]
+
+ONE = np.uint64(1)
+_M1 = np.uint64(0x5555555555555555)
+_M2 = np.uint64(0x3333333333333333)
+_M4 = np.uint64(0x0F0F0F0F0F0F0F0F)
+_H = np.uint64(0x0101010101010101)
+_S1, _S2, _S4, _S56 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
+
+
+@part
+def count_nodes(words: Words) -> int:
+    """Count the nodes of a set."""
+    total = 0
+    for word in words:
+        x = word
+        x -= (x >> _S1) & _M1
+        x = (x & _M2) + ((x >> _S2) & _M2)
+        x = (x + (x >> _S4)) & _M4
+        total += (x * _H) >> _S56
+    return total
+
+
+@part
+def has_node(words: Words, node: int) -> bool:
+    """Tell whether a node is in a set."""
+    return (words[node >> 6] >> np.uint64(node & 63)) & ONE != 0
+
+
+@part
+def add_node(words: Words, node: int) -> None:
+    """Put a node into a set."""
+    words[node >> 6] |= ONE << np.uint64(node & 63)
+
+
+@part
+def is_subset(small: Words, large: Words) -> bool:
+    """Tell whether every node of one set is in another."""
+    for place in range(small.size):  # noqa: SIM110
+        if small[place] & ~large[place] != 0:
+            return False
+    return True
+
+
+@part
+def overlap(first: Words, second: Words) -> bool:
+    """Tell whether two sets share a node."""
+    for place in range(first.size):  # noqa: SIM110
+        if first[place] & second[place] != 0:
+            return True
+    return False
+
+
+@part
+def best_fit(free: Words, wanted: int, nodes: int, chosen: Words) -> None:
+    """Choose ``wanted`` of the free nodes, of which there are enough, as select/linear does.
+
+    Runs of consecutive nodes are taken whole, one after the other: the smallest that suffices for
+    what is still wanted (the first of equal ones), or, while none does, the largest.
+    """
+    left = free.copy()
+    chosen[:] = 0
+    while wanted > 0:
+        best_first, best_size = -1, 0
+        node = 0
+        while node < nodes:
+            if not has_node(left, node):
+                node += 1
+                continue
+            first = node
+            while node < nodes and has_node(left, node):
+                node += 1
+            size = node - first
+            enough = size >= wanted
+            if (
+                best_first < 0
+                or (enough and (best_size < wanted or size < best_size))
+                or (not enough and size > best_size)
+            ):
+                best_first, best_size = first, size
+        for taken in range(best_first, best_first + min(best_size, wanted)):
+            add_node(chosen, taken)
+        for gone in range(best_first, best_first + best_size):
+            left[gone >> 6] &= ~(ONE << np.uint64(gone & 63))
+        wanted -= best_size

@@ -1,0 +1,207 @@
+"""The model of Slurm's scheduler: a workload through `onega.kernels.slurm`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.core.cluster import Cluster
+from onega.core.errors import SimulationError
+from onega.core.history import RateHistory
+from onega.core.policy import Policy
+from onega.core.rng import Rng, generator
+from onega.core.schedule import Schedule
+from onega.core.slurm import SlurmParameters
+from onega.core.workload import Workload
+from onega.simulation.run import PORTION_SECONDS, Progress
+
+Floats = npt.NDArray[np.float64]
+
+BEAT, CYCLE = 0.5, 0.25
+"""Where in the second the background loop beats and the backfill cycle wakes, if not drawn."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SlurmDelays:
+    """Seconds that the real system adds, one value for each row of the workload.
+
+    Attributes
+    ----------
+    submission
+        From the submission in the stream until slurmctld has the job.
+    overrun
+        From the end of the job's own work until slurmctld notes its end.
+    release
+        From then on until all of its nodes have reported and are idle again.
+    """
+
+    submission: Floats
+    overrun: Floats
+    release: Floats
+
+    @classmethod
+    def none(cls, jobs: int) -> SlurmDelays:
+        """Return no delays."""
+        return cls(np.zeros(jobs), np.zeros(jobs), np.zeros(jobs))
+
+
+def limit_seconds(workload: Workload, *, perfect: bool) -> Floats:
+    """Return what the scheduler takes for each job's time: whole minutes, rounded up."""
+    runtime = workload.column("runtime")
+    estimate = workload.column("estimate").astype(np.float64)
+    known = runtime if perfect else np.where(estimate > 0, estimate, runtime)
+    return np.maximum(np.ceil(known / 60.0), 1.0) * 60.0
+
+
+def simulate_slurm(
+    workload: Workload,
+    cluster: Cluster,
+    policy: Policy,
+    *,
+    delays: SlurmDelays | None = None,
+    enforce_limits: bool = False,
+    rng: Rng = None,
+    progress: Progress | None = None,
+) -> Schedule:
+    """Run a workload through a model of Slurm's scheduler.
+
+    Parameters
+    ----------
+    workload, cluster
+        Each processor is a node.
+    policy
+        Its ``slurm`` holds the parameters, its ``knowledge`` what the limits are taken from.
+    delays
+        Overheads of the real system, as measured on virtual nodes; none by default.
+    enforce_limits
+        End a job at its limit.
+    rng
+        Where in the second Slurm's loops stand; fixed if None.
+    """
+    rates = cluster.rates
+    if rates.kind != "none" or rates.rates[0] != 1:
+        raise SimulationError("the model of Slurm knows no service rates; use rate control none")
+    parameters = policy.slurm or SlurmParameters()
+    delays = delays or SlurmDelays.none(len(workload))
+    limit = limit_seconds(workload, perfect=policy.knowledge == "runtime")
+    runtime = np.array(workload.column("runtime"))
+    limited = np.zeros(len(workload), dtype=bool)
+    if enforce_limits:
+        limited = runtime > limit
+        runtime = np.where(limited, limit, runtime)
+    order = np.argsort(workload.column("submit"), kind="stable")
+    start, end, by = _run(
+        _make_jobs(workload, order, runtime, limit, delays),
+        cluster.procs,
+        parameters,
+        rng,
+        progress,
+    )
+    back = [np.empty(order.size) for _ in range(2)]
+    for result, values in zip(back, (start, end), strict=True):
+        result[order] = values
+    first = float(workload.column("submit").min())
+    backfilled = int(np.count_nonzero(by == 2))
+    notes = [
+        f"simulated: a model of Slurm's scheduler, {parameters.name} parameters, "
+        f"knowledge={policy.knowledge}, enforce_limits={enforce_limits}",
+        f"{backfilled} of {order.size} jobs started by backfill",
+    ]
+    if parameters.ignored:
+        notes.append(f"parameters that the model doesn't know: {', '.join(parameters.ignored)}")
+    return Schedule(
+        workload,
+        cluster,
+        policy,
+        back[0],
+        back[1],
+        back[1] - back[0],
+        limited,
+        RateHistory.constant(first),
+        provenance=tuple(notes),
+    )
+
+
+def _make_jobs(
+    workload: Workload,
+    order: npt.NDArray[np.int64],
+    runtime: Floats,
+    limit: Floats,
+    delays: SlurmDelays,
+) -> npt.NDArray[np.void]:
+    from onega.kernels.slurm import JOB
+
+    jobs = np.zeros(order.size, JOB)
+    heard = workload.column("submit")[order] + delays.submission[order]
+    # Jobs are heard of in the order of the stream, one after the other.
+    jobs["submit"] = np.maximum.accumulate(heard)
+    jobs["runtime"] = runtime[order]
+    jobs["limit"] = limit[order]
+    jobs["procs"] = workload.column("procs")[order]
+    jobs["release"] = delays.release[order]
+    jobs["overrun"] = delays.overrun[order]
+    return jobs
+
+
+def _run(
+    jobs: npt.NDArray[np.void],
+    procs: int,
+    parameters: SlurmParameters,
+    rng: Rng,
+    progress: Progress | None,
+) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
+    from onega.kernels import slurm as kernel
+
+    rules = np.zeros(1, kernel.RULES)
+    for name, value in (
+        ("procs", procs),
+        ("bf_interval", parameters.bf_interval if parameters.backfill else np.inf),
+        ("bf_resolution", parameters.bf_resolution),
+        ("bf_window", 60.0 * parameters.bf_window),
+        ("bf_max_job_test", parameters.bf_max_job_test),
+        ("sched_interval", parameters.sched_interval),
+        ("batch_sched_delay", parameters.batch_sched_delay),
+        ("queue_depth", parameters.default_queue_depth),
+        ("defer", parameters.defer),
+        ("weight_age", parameters.weight_age),
+        ("weight_size", parameters.weight_size),
+        ("max_age", parameters.max_age),
+        ("favour_small", parameters.favour_small),
+    ):
+        rules[name] = value
+    first = float(jobs["submit"][0])
+    phase = np.array([BEAT, CYCLE, 0.5]) if rng is None else generator(rng).random(3)
+    clock = np.zeros(1, kernel.CLOCK)
+    second = np.floor(first)
+    clock["beat"], clock["wake"] = second - 1 + phase[0], second - 1 + phase[1]
+    if not parameters.backfill:
+        clock["wake"] = np.inf
+    clock["last_full"] = second - np.floor(phase[2] * max(parameters.sched_interval, 1))
+    clock["last_pass"] = clock["last_full"]
+    clock["last_cycle"] = second - parameters.bf_interval
+    words = (procs + 63) // 64
+    idle = np.zeros(words, np.uint64)
+    for node in range(procs):
+        idle[node // 64] |= np.uint64(1 << (node % 64))
+    most = min(jobs.size, procs)
+    state = kernel.State(
+        rules, clock, jobs,
+        np.zeros(jobs.size, np.int64), np.zeros(most, np.int64),
+        idle, np.zeros(words, np.uint64), np.zeros((jobs.size, words), np.uint64),
+    )  # fmt: skip
+    rounds = 4096
+    while True:
+        began = time.perf_counter()
+        reason = kernel.run_slurm(state, rounds)
+        if reason == kernel.DONE:
+            break
+        if reason == kernel.STUCK:
+            raise SimulationError("jobs wait that can never start: please report this as a bug")
+        took = max(time.perf_counter() - began, 1e-6)
+        rounds = int(max(64, min(1 << 30, rounds * min(8.0, max(0.1, PORTION_SECONDS / took)))))
+        if progress is not None:
+            progress(float(clock["over"][0]) / jobs.size)
+    return jobs["start"], jobs["end"], jobs["by"]
