@@ -137,7 +137,7 @@ def attempt(path: Path, options: dict, again: Path) -> str:
     return "read"
 
 
-def main() -> None:
+def fuzz() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=3.0)
     parser.add_argument("--seed", type=int, default=1)
@@ -178,4 +178,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    fuzz()

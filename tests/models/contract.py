@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from onega.core.cluster import Cluster
 from onega.core.distances import ks_distance
 from onega.core.errors import ModelError
 from onega.core.meta import Meta
@@ -132,6 +133,7 @@ def check_load(model):
 
 
 def check_small_machine(model):
+    assert model.sample(50, rng=5, machine=Cluster(procs=8)) == model.sample(50, rng=5, machine=8)
     drawn = model.sample(500, rng=5, machine=8)
     assert drawn.meta.procs == 8
     assert drawn.column("procs").max() <= 8

@@ -96,6 +96,15 @@ def test_alignment_is_learnt():
     assert learnt.probability == pytest.approx(0.8, abs=0.02)
 
 
+def test_models_can_learn_the_round_values():
+    log = example_log()
+    learnt = BetaEstimates.fit(log, learn_alignment=True)
+    assert learnt.alignment == Alignment.fit(log.column("estimate"))
+    assert learnt.alignment.probability == pytest.approx(1.0, abs=0.01)  # all in five minutes
+    assert BetaEstimates.fit(log).alignment == Alignment()
+    assert TsafrirEstimates.fit(log, learn_alignment=True) == TsafrirEstimates.fit(log)
+
+
 def test_tsafrir_gives_the_log_its_values_and_no_job_too_little():
     log = example_log()
     model = TsafrirEstimates.fit(log)

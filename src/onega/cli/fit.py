@@ -19,7 +19,8 @@ from onega.cli.options import (
     TraceArgument,
     read_trace,
 )
-from onega.core.errors import ModelError
+from onega.core.errors import ModelError, suggest
+from onega.models import MODELS
 
 
 def register(app: typer.Typer) -> None:
@@ -28,9 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def fit(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="independent, markov, markov-pair, lublin, …")
-    ],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=f"One of {', '.join(MODELS)}.")],
     trace: TraceArgument,
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="MODEL.json", help="Where to write the model.")
@@ -54,9 +53,6 @@ def fit(
     timezone: TimezoneOption = None,
 ) -> None:
     """Learn a workload model from a log and write its parameters as JSON."""
-    from onega.core.errors import suggest
-    from onega.models import MODELS
-
     if model not in MODELS:
         raise ModelError(f"no model {model!r}; {suggest(model, MODELS)}")
     options = parse_options(option or [])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, out, remark, remark_report
+from onega.cli.console import emit_json, emit_table, out, progress, remark, remark_report
 from onega.cli.options import FromOption, JsonOption, SeedOption, read_trace
 from onega.core.errors import QueueingError
 from onega.core.units import duration, humanise_seconds
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from onega.queueing.widths import WidthsLike
 
 
-LogArgument = Annotated[Path | None, typer.Argument(help="A log of jobs.", show_default=False)]
+LogArgument = Annotated[
+    Path | None, typer.Argument(metavar="[TRACE]", help="A log of jobs.", show_default=False)
+]
 ClassesOption = Annotated[
     str | None,
     typer.Option(
@@ -82,18 +84,20 @@ def stability(
     """
     from onega.experiment.stability import stability as solve
 
-    result = solve(
-        _source(trace, classes, format),
-        procs=procs,
-        arrival_rate=arrival_rate,
-        mean_runtime=_runtime(mean_runtime),
-        method=method,
-        policy=policy,
-        precision=precision,
-        draws=draws,
-        confidence=confidence,
-        rng=seed,
-    )
+    with progress("saturating", 1.0) as show:
+        result = solve(
+            _source(trace, classes, format),
+            procs=procs,
+            arrival_rate=arrival_rate,
+            mean_runtime=_runtime(mean_runtime),
+            method=method,
+            policy=policy,
+            precision=precision,
+            draws=draws,
+            confidence=confidence,
+            rng=seed,
+            progress=show if method == "saturation" else None,
+        )
     if result.estimates is not None:
         remark_report(result.estimates.report)
     extra = _waiting(result) if waiting else None

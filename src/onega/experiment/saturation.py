@@ -50,6 +50,7 @@ class Samples(Protocol):
 
 Source = WidthsLike | Samples
 Draw = Callable[[int, np.random.Generator], Workload]
+Progress = Callable[[float], None]
 Span = Callable[[int, np.random.Generator], tuple[float, float]]
 
 
@@ -100,6 +101,7 @@ def saturated_throughput(
     confidence: float = 0.95,
     jobs: int | None = None,
     rng: Rng = None,
+    progress: Progress | None = None,
 ) -> Saturation:
     """Measure how many jobs per second a machine with an endless queue completes.
 
@@ -119,6 +121,8 @@ def saturated_throughput(
         n of the saturation rule; by default the jobs that fit into the machine, twenty times over.
     rng
         Randomness; replicate k has a stream of its own.
+    progress
+        Called after every replicate with the share that is done, as far as can be told.
     """
     from onega.simulation.simulate import simulate
 
@@ -131,7 +135,8 @@ def saturated_throughput(
         twice = simulate(both, procs, policy)
         return float(np.max(once.start)), float(np.max(twice.start))
 
-    return _measure(span, length, precision=precision, confidence=confidence, rng=rng)
+    plan = _Plan(length, precision, confidence, progress)
+    return _measure(span, plan, rng)
 
 
 def saturated_resources(
@@ -170,7 +175,7 @@ def saturated_resources(
         starts = saturated_starts(table[kind], np.asarray(length, dtype=np.float64), room)
         return float(starts[n - 1]), float(starts[-1])
 
-    return _measure(span, jobs, precision=precision, confidence=confidence, rng=rng)
+    return _measure(span, _Plan(jobs, precision, confidence), rng)
 
 
 def saturated_stability(
@@ -183,6 +188,7 @@ def saturated_stability(
     precision: float = 0.01,
     confidence: float = 0.95,
     rng: Rng = None,
+    progress: Progress | None = None,
 ) -> Stability:
     """Answer `onega.stability` by simulation; C is then 1/(throughput·E[S])."""
     servers = machine_size(source, procs)
@@ -205,6 +211,7 @@ def saturated_stability(
         precision=precision,
         confidence=confidence,
         rng=rng,
+        progress=progress,
     )
     return Stability(
         procs=servers,
@@ -261,14 +268,29 @@ def _note(measured: Saturation, policy: str, servers: int) -> str:
     )
 
 
-def _measure(span: Span, n: int, *, precision: float, confidence: float, rng: Rng) -> Saturation:
+@dataclass(frozen=True)
+class _Plan:
+    """How long a run is, how exact the answer has to be, and whom to tell how far it is."""
+
+    jobs: int
+    precision: float
+    confidence: float
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        check_confidence(self.confidence)
+        if not 0 < self.precision < 1:
+            raise QueueingError(
+                f"precision must lie between 0 and 1, 0.01 say; got {self.precision}"
+            )
+        if self.jobs < 10:
+            raise QueueingError(f"saturation needs runs of at least 10 jobs; got {self.jobs}")
+
+
+def _measure(span: Span, plan: _Plan, rng: Rng) -> Saturation:
     """Add replicates of (Y_2n − Y_n)/n until the interval is narrow enough."""
-    check_confidence(confidence)
-    if not 0 < precision < 1:
-        raise QueueingError(f"precision must lie between 0 and 1, 0.01 say; got {precision}")
-    if n < 10:
-        raise QueueingError(f"saturation needs runs of at least 10 jobs; got {n}")
     seed = seed_sequence(rng)
+    n = plan.jobs
     gaps: list[float] = []
     wanted = FIRST
     most = max(FIRST, MOST_JOBS // (3 * n))
@@ -276,15 +298,17 @@ def _measure(span: Span, n: int, *, precision: float, confidence: float, rng: Rn
         for k in range(len(gaps), wanted):
             once, twice = span(n, generator(child(seed, k)))
             gaps.append((twice - once) / n)
-        interval = mean_interval(gaps, level=confidence)
-        ratio = interval.half_width / interval.mean / precision
+            if plan.progress is not None:
+                plan.progress(len(gaps) / wanted)
+        interval = mean_interval(gaps, level=plan.confidence)
+        ratio = interval.half_width / interval.mean / plan.precision
         if ratio <= 1 or wanted >= most:
             break
         # The half-width falls with the root of the number; a little more, to get there at once.
         wanted = min(most, max(wanted + 5, math.ceil(1.1 * wanted * ratio**2)))
     high = 1 / interval.low if interval.low > 0 else math.inf
     return Saturation(
-        1 / interval.mean, 1 / interval.high, high, confidence, n, len(gaps), ratio <= 1
+        1 / interval.mean, 1 / interval.high, high, plan.confidence, n, len(gaps), ratio <= 1
     )
 
 

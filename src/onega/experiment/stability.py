@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from onega.core.errors import QueueingError, suggest
 from onega.core.rng import Rng
 from onega.queueing import stability as formulas
@@ -24,6 +26,7 @@ def stability(
     draws: int = 200_000,
     confidence: float = 0.95,
     rng: Rng = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Stability:
     """Ask whether a machine keeps up with its jobs: ρ = λ·C·E[S] < 1 (seed 000 (3)).
 
@@ -45,6 +48,8 @@ def stability(
         For ``montecarlo``: how many phases are drawn.
     confidence, rng
         Level of the intervals, randomness.
+    progress
+        For ``saturation``: called with the share that is done.
 
     See Also
     --------
@@ -65,6 +70,7 @@ def stability(
             precision=precision,
             confidence=confidence,
             rng=rng,
+            progress=progress,
         )
     if policy != "fcfs":
         raise QueueingError(

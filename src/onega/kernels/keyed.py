@@ -22,11 +22,12 @@ from onega.kernels.engine import (
     BLOCKING,
     CONSERVATIVE,
     MORE,
+    Floats,
     Ints,
     Records,
     clock,
 )
-from onega.kernels.jit import inlined, part
+from onega.kernels.jit import inlined, kernel, part
 from onega.kernels.machine import State, start_job
 from onega.kernels.profile import profile_earliest, profile_from, profile_reserve
 from onega.kernels.runs import runs_reach
@@ -48,6 +49,13 @@ def builtin_key(code: int, now: float, submit: float, expect: float, procs: floa
         share = wait / expect
         return -(share * share * share) * procs
     return -wait / (max(np.log2(procs), SERIAL_LOG) * expect)
+
+
+@kernel
+def evaluate_once(submit: Floats, expect: Floats, procs: Ints, own: Any, keys: Floats) -> None:  # noqa: ANN401
+    """Evaluate a user's own key that doesn't depend on the time, at each job's submission."""
+    for job in range(submit.size):
+        keys[job] = own(submit[job], submit[job], expect[job], float(procs[job]))
 
 
 @part

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.random import Generator
 
 from onega.core.chains import Floats, Ints
+from onega.core.cluster import Cluster
 from onega.core.errors import ModelError, suggest
 from onega.core.meta import Meta
 from onega.core.plotting import Plottable
@@ -164,7 +165,7 @@ class WorkloadModel(Plottable, Part):
         *,
         rng: Rng = None,
         load: float | None = None,
-        machine: int | None = None,
+        machine: int | Cluster | None = None,
         start: float = 0.0,
     ) -> Workload:
         """Draw a workload of n jobs, ready for the simulator.
@@ -177,7 +178,7 @@ class WorkloadModel(Plottable, Part):
             Offered load Σ procs·runtime / (machine · span) to reach: the arrival rate changes, the
             daily cycle stays (seed 002, §2.2). None keeps the rate as learnt.
         machine
-            Processors of the machine that the jobs are for; the model's own by default. On a
+            The machine that the jobs are for, or its processors; the model's own by default. On a
             smaller machine, jobs that don't fit are cut to it, and the provenance says how many.
         start
             When the sample begins, in seconds after a Monday's midnight.
@@ -186,6 +187,8 @@ class WorkloadModel(Plottable, Part):
             raise ModelError(f"n must be a number of jobs from 1 to {MOST_JOBS}, got {n!r}")
         if load is not None and not (np.isfinite(load) and load > 0):
             raise ModelError(f"load must be a positive number, got {load}")
+        if machine is not None and not isinstance(machine, int | np.integer):
+            machine = machine.procs
         size = self.machine if machine is None else int(machine)
         if size < 1:
             raise ModelError(f"machine must be at least 1 processor, got {machine}")

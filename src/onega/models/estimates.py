@@ -9,7 +9,7 @@ by more than a tenth (LANL) a Gamma law takes the Beta's place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -48,19 +48,27 @@ class EstimateModel(Part):
         raise NotImplementedError
 
     @classmethod
-    def fit(cls, *workloads: Workload, bound: float | None = None) -> Self:
+    def fit(
+        cls, *workloads: Workload, bound: float | None = None, learn_alignment: bool = False
+    ) -> Self:
         """Learn from one or several logs (Table 4.9); jobs without estimate are left out.
 
         Parameters
         ----------
         bound
             Seconds; no estimate will be longer. By default the longest one seen.
+        learn_alignment
+            Learn the round values and their probability from the logs instead of taking Table 4.6
+            and 0.8; of no use to models that keep the values themselves.
         """
         pairs = [_pairs(one) for one in workloads]
         runtime = np.concatenate([r for r, _ in pairs]) if pairs else np.empty(0)
         estimate = np.concatenate([e for _, e in pairs]) if pairs else np.empty(0)
         _check(cls.KIND, runtime)
-        return cls.learn(runtime, estimate, bound=bound)
+        model = cls.learn(runtime, estimate, bound=bound)
+        if learn_alignment and hasattr(model, "alignment"):
+            return replace(model, alignment=Alignment.fit(estimate))  # type: ignore[type-var]
+        return model
 
     def recover(self, workload: Workload, *, rng: Rng = None) -> Workload:
         """Fill the estimates that a log lacks (§4.4.2); those it has stay.
@@ -85,8 +93,6 @@ class EstimateModel(Part):
         before = examples(workload.table.filter(pl.Series(mask)))
         found = Finding("recovered_estimate", "changed", int(mask.sum()), why, before)
         report = result.meta.report + Report.of([found])
-        from dataclasses import replace
-
         return type(workload)(result.table, replace(result.meta, report=report))
 
 

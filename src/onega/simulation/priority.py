@@ -16,7 +16,7 @@ from numba import types
 from onega.core.errors import SimulationError
 from onega.core.policy import Policy, Priority
 from onega.kernels.easy import Columns
-from onega.kernels.keyed import EXPANSION, OWN, UNICEF, WFP3
+from onega.kernels.keyed import EXPANSION, OWN, UNICEF, WFP3, evaluate_once
 
 KEY_CODES = {"xf": EXPANSION, "wfp3": WFP3, "unicef": UNICEF}
 
@@ -97,9 +97,8 @@ def static_keys(policy: Policy, jobs: Columns) -> npt.NDArray[np.float64] | None
 
 
 def _own_keys(priority: Priority, jobs: Columns) -> npt.NDArray[np.float64]:
-    call = compile_priority(priority).ctypes
-    columns = (jobs.submit, jobs.submit, jobs.expect, jobs.procs.astype(np.float64))
-    keys = np.array([call(*arguments) for arguments in zip(*columns, strict=True)])
+    keys = np.empty(jobs.submit.size)
+    evaluate_once(jobs.submit, jobs.expect, jobs.procs, compile_priority(priority), keys)
     bad = np.flatnonzero(np.isnan(keys))
     if bad.size:
         job = int(bad[0])

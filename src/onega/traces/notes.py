@@ -11,7 +11,7 @@ from onega.core.report import EXAMPLES, Finding, Report
 class Notes:
     """A growing list of remarks, one per rule; turned into a `Report` at the end.
 
-    A sentence may hold ``{first}``, which becomes where the first case was found.
+    If the first example tells its line, the sentence does too.
     """
 
     def __init__(self) -> None:

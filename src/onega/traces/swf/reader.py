@@ -93,7 +93,9 @@ class _Reading:
     def expect(self, path: str | os.PathLike[str], first: bytes) -> None:
         """Make room for as many rows as the file seems to have, judged by its first block."""
         size = Path(path).stat().st_size
-        self._table = GrowingTable(room=int(1.02 * count_lines(first) * max(size / len(first), 1)))
+        seen = 1.02 * count_lines(first) * max(size / len(first), 1)
+        # Five fields are ten bytes at least: a block of blank lines promises no rows.
+        self._table = GrowingTable(room=int(min(seen, max(size, len(first)) / 10)))
 
     def take(self, block: bytes, tokens: Tokens) -> None:
         """Add one block of whole lines."""

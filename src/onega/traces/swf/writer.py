@@ -31,7 +31,7 @@ def write_swf(workload: Workload, out: IO[bytes]) -> Report:
     table, epoch = _at_or_after_zero(workload, notes)
     for field in SWF_FIELDS:
         _refuse_or_note(table, field, notes)
-    note_unsaid_widths(table, notes)
+    _note_unsaid_widths(table, notes)
     for line in _header(workload, epoch):
         out.write(f";{' '.join(line.splitlines())}\n".encode())
     fields = [_text(table[field.column], field) for field in SWF_FIELDS]
@@ -41,7 +41,7 @@ def write_swf(workload: Workload, out: IO[bytes]) -> Report:
     return notes.report()
 
 
-def note_unsaid_widths(table: pl.DataFrame, notes: Notes) -> None:
+def _note_unsaid_widths(table: pl.DataFrame, notes: Notes) -> None:
     """Note jobs whose width is unknown but whose request is: they come back with the request."""
     unsaid = table.filter(pl.col("procs").is_null() & pl.col("requested_procs").is_not_null())
     notes.add(
