@@ -332,3 +332,16 @@ def test_jobcomp_errors(out):
     out.write_text(good.replace("EndTime=2024", "EndTime=2O24"))
     with pytest.raises(TraceError, match="line 1, field End: '2O24"):
         onega.read(out)
+
+
+def test_without_states_the_end_tells(out):
+    log = onega.read(
+        sacct(
+            out,
+            "JobID|Submit|Start|End|NCPUS|Comment",
+            "1|1700000000|1700000001|1700000009|1|x",
+            "2|1700000000|1700000001|Unknown|1|y",
+        )
+    )
+    assert log.table["job"].to_list() == [1]
+    assert log.meta.report.summary() == {"unused_columns": 1, "unfinished": 1}

@@ -289,3 +289,69 @@ def test_column_maps_are_for_tables(tmp_path):
     (tmp_path / "a.swf").write_text("1 0 0 1 1\n")
     with pytest.raises(TraceError, match="not for swf"):
         onega.read(tmp_path / "a.swf", "swf", columns=ColumnMap())
+
+
+def test_rows_without_id_get_one(table):
+    log = onega.read(table("job,submit,runtime,procs", "7,0,1,1", ",1,1,1", ",2,1,1"))
+    assert log.table["job"].to_list() == [7, 8, 9]
+    assert log.meta.report.count("no_id") == 2
+
+
+def test_states_of_several_kinds(table):
+    log = onega.read(
+        table(
+            "submit,runtime,procs,status", "0,1,1,5", "1,1,1,RUNNING", "2,1,1,-1", "3,1,1,Timeout"
+        )
+    )
+    assert log.table["status"].to_list() == ["cancelled", None, None, "timeout"]
+    assert log.meta.report.count("unfinished") == 1
+
+
+def test_typed_columns(tmp_path):
+    start = datetime(2024, 5, 1, 8, 0, 0)
+    frame = pl.DataFrame(
+        {
+            "submit": pl.Series([start, start]).dt.replace_time_zone("Europe/Paris"),
+            "end": pl.Series([start.date(), None]),
+            "start": pl.Series([1714521600, 1714521601]),
+            "runtime": pl.Series([1.5, 2.0], dtype=pl.Float32),
+            "procs": pl.Series([2.0, 3.0]),
+            "memory": pl.Series([1024, 2048]),
+        }
+    )
+    frame.write_parquet(tmp_path / "a.parquet")
+    log = onega.read(tmp_path / "a.parquet")
+    assert log.meta.epoch == 1714543200.0  # 06:00 UTC
+    assert log.table.select("submit", "runtime", "procs", "memory").rows() == [
+        (0.0, 1.5, 2, 1024.0),
+        (0.0, 2.0, 3, 2048.0),
+    ]
+    wrong = frame.with_columns(pl.Series("procs", [True, False]))
+    wrong.write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(TraceError, match="field procs"):
+        onega.read(tmp_path / "a.parquet")
+
+
+def test_dates_with_offsets_and_patterns_with_zones(table):
+    log = onega.read(
+        table(
+            "submit,end,runtime,procs",
+            "2024-01-01T01:00:00+01:00,2024-01-01T00:00:10Z,10,1",
+            "2023-12-31 19:00:05-0500,,10,1",
+        )
+    )
+    assert log.meta.epoch == 1704067200.0
+    assert log.table["submit"].to_list() == [0.0, 5.0]
+    assert not log.meta.report.count("no_timezone")
+    mapped = onega.read(
+        table("when,runtime,procs", "01/02/2024 03:04 +0200,1,1"),
+        columns={"submit": {"name": "when", "date": "%d/%m/%Y %H:%M %z"}},
+    )
+    assert mapped.meta.epoch == 1706749440.0
+
+
+def test_stored_meta_that_is_damaged(tmp_path):
+    frame = onega.Workload({"submit": [0.0], "runtime": [1.0], "procs": [1]}).table
+    frame.write_parquet(tmp_path / "a.parquet", metadata={"onega.meta": "{}"})
+    with pytest.raises(TraceError, match=r"onega\.meta entry is damaged"):
+        onega.read(tmp_path / "a.parquet")
