@@ -30,12 +30,12 @@ def list_logs(*, json: JsonOption = False) -> None:
         return
     emit_table(
         "Parallel Workloads Archive",
-        [(log.name, log.machine, log.procs, log.jobs, log.records) for log in CATALOGUE],
-        ("name", "machine", "processors", "jobs", "in the file"),
+        [(x.name, x.machine, x.procs, x.jobs, x.records, x.figures) for x in CATALOGUE],
+        ("name", "machine", "procs", "jobs", "in the file", "source"),
     )
-    remark(
-        "jobs: before the archive cleaned the log; –: not known here. Fetch: onega archive get NAME"
-    )
+    remark("jobs: in the original log, before the archive cleaned it; –: not known here")
+    remark("source of the figures: the file's header, the archive's page of the log, or papers")
+    remark("fetch one with: onega archive get NAME")
 
 
 def get(
