@@ -79,8 +79,7 @@ def test_options_load_and_machine(trace, tmp_path, capsys):
         capsys, "sample", model, "-n", 2000, "-o", out, "--load", 0.9, "--procs", 32, "--json"
     )
     assert code == 0
-    # The span is counted from the first job here, from the beginning of time in `load`.
-    assert json.loads(text)["load"] == pytest.approx(0.9, rel=0.1)
+    assert json.loads(text)["load"] == pytest.approx(0.9, rel=1e-3)
     assert onega.read(out).column("procs").max() <= 32
 
 

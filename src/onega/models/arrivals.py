@@ -16,7 +16,7 @@ from numpy.random import Generator
 from onega.core.chains import Floats, Ints, floor_power, transition_counts, transition_matrix
 from onega.core.errors import ModelError, suggest
 from onega.models.cycles import CYCLES, Cycle
-from onega.models.laws import Observed, draw_by_class, fit_gamma
+from onega.models.laws import Observed, draw_by_class, fit_gamma, truncated_gamma
 from onega.models.parts import Part, frozen_array
 
 SHORTEST = 0.5
@@ -368,32 +368,23 @@ class Arrivals(Part):
         start
             Seconds after a Monday's midnight.
         span
-            If given, the gaps are stretched alike so that the last job comes ``span`` seconds
-            after ``start``; the cycle stays.
+            If given, the gaps after the first are stretched alike so that the last job comes
+            ``span`` seconds after the first; the cycle stays. One job alone has no span.
         """
         elapsed = np.cumsum(gaps)
+        if span is not None and elapsed[-1] > elapsed[0]:
+            first = self._on_clock(elapsed[:1], start)
+            length = self._on_operational(first + span) - self._on_operational(first)
+            elapsed = elapsed[0] + (elapsed - elapsed[0]) * (length / (elapsed[-1] - elapsed[0]))
+        return self._on_clock(elapsed, start)
+
+    def _on_operational(self, clock: Floats) -> Floats:
+        return clock if self.cycle is None else self.cycle.operational(clock)
+
+    def _on_clock(self, elapsed: Floats, start: float) -> Floats:
         if self.cycle is None:
-            return start + elapsed * (1.0 if span is None else span / elapsed[-1])
-        origin = float(self.cycle.operational(start))
-        if span is not None:
-            goal = float(self.cycle.operational(start + span)) - origin
-            elapsed = elapsed * (goal / elapsed[-1])
-        return self.cycle.clock(origin + elapsed)
-
-
-def truncated_gamma(
-    shape: float | Floats, scale: float | Floats, rng: Generator, *, n: int, limit: float
-) -> Floats:
-    """Draw Gamma numbers, anew those above the limit."""
-    shapes = np.broadcast_to(np.asarray(shape, dtype=np.float64), (n,))
-    scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), (n,))
-    drawn: Floats = np.asarray(rng.gamma(shapes, scales))
-    for _ in range(1000):
-        over = np.flatnonzero(drawn > limit)
-        if over.size == 0:
-            return drawn
-        drawn[over] = rng.gamma(shapes[over], scales[over])
-    return np.minimum(drawn, limit)
+            return start + elapsed
+        return self.cycle.clock(float(self.cycle.operational(start)) + elapsed)
 
 
 def _positive(kind: str, **values: Any) -> None:  # noqa: ANN401

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import Generator, SeedSequence
 
 from onega.core.chains import Floats, Ints
 from onega.core.cluster import Cluster
@@ -175,23 +175,16 @@ class WorkloadModel(Plottable, Part):
         n
             How many jobs.
         load
-            Offered load Σ procs·runtime / (machine · span) to reach: the arrival rate changes, the
-            daily cycle stays (seed 002, §2.2). None keeps the rate as learnt.
+            Offered load Σ procs·runtime / (machine · span) to reach, the span being the time from
+            the first to the last submission: the arrival rate changes, the daily cycle stays
+            (seed 002, §2.2). None keeps the rate as learnt.
         machine
             The machine that the jobs are for, or its processors; the model's own by default. On a
             smaller machine, jobs that don't fit are cut to it, and the provenance says how many.
         start
             When the sample begins, in seconds after a Monday's midnight.
         """
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= MOST_JOBS:
-            raise ModelError(f"n must be a number of jobs from 1 to {MOST_JOBS}, got {n!r}")
-        if load is not None and not (np.isfinite(load) and load > 0):
-            raise ModelError(f"load must be a positive number, got {load}")
-        if machine is not None and not isinstance(machine, int | np.integer):
-            machine = machine.procs
-        size = self.machine if machine is None else int(machine)
-        if size < 1:
-            raise ModelError(f"machine must be at least 1 processor, got {machine}")
+        size = self._checked_size(n, load, machine)
         seed = seed_sequence(rng)
         model = self.for_machine(size)
         drawn = model._draw(int(n), generator(child(seed, 0)))
@@ -209,23 +202,41 @@ class WorkloadModel(Plottable, Part):
             gaps = self.arrivals.gaps.draw(int(n), generator(child(seed, 1)))
         assert gaps is not None  # __post_init__ saw to it
         submit = np.floor(self.arrivals.submissions(gaps, start=start, span=span))
+        jobs = drawn._replace(procs=procs, runtime=runtime)
+        columns = {"submit": submit, **self._columns(jobs, seed)}
+        meta = Meta(source=self.KIND, epoch=MONDAY, timezone="UTC", procs=size)
+        return Workload(columns, replace(meta, provenance=tuple(notes)))
+
+    def _columns(self, drawn: Drawn, seed: SeedSequence) -> dict[str, Any]:
+        """Return everything of the jobs but when they come."""
         columns: dict[str, Any] = {
-            "submit": submit,
-            "runtime": runtime,
-            "procs": procs.astype(np.int64),
-            "requested_procs": procs.astype(np.int64),
+            "runtime": drawn.runtime,
+            "procs": drawn.procs.astype(np.int64),
+            "requested_procs": drawn.procs.astype(np.int64),
         }
         if self.estimates is not None:
-            columns["estimate"] = self.estimates.draw(runtime, generator(child(seed, 2)))
+            columns["estimate"] = self.estimates.draw(drawn.runtime, generator(child(seed, 2)))
         if self.users is not None:
-            who = self.users.draw(procs, runtime, generator(child(seed, 3)))
+            who = self.users.draw(drawn.procs, drawn.runtime, generator(child(seed, 3)))
             columns["user"] = who
             columns["group"] = self.users.group_of(who)
         elif drawn.user is not None:
             columns["user"] = drawn.user.astype(np.int32)
             columns["group"] = drawn.group
-        meta = Meta(source=self.KIND, epoch=MONDAY, timezone="UTC", procs=size)
-        return Workload(columns, replace(meta, provenance=tuple(notes)))
+        return columns
+
+    def _checked_size(self, n: int, load: float | None, machine: int | Cluster | None) -> int:
+        """Refuse what can't be sampled; return the machine's processors."""
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= MOST_JOBS:
+            raise ModelError(f"n must be a number of jobs from 1 to {MOST_JOBS}, got {n!r}")
+        if load is not None and not (np.isfinite(load) and load > 0):
+            raise ModelError(f"load must be a positive number, got {load}")
+        if machine is not None and not isinstance(machine, int | np.integer):
+            machine = machine.procs
+        size = self.machine if machine is None else int(machine)
+        if size < 1:
+            raise ModelError(f"machine must be at least 1 processor, got {machine}")
+        return size
 
     def user_part(self) -> UserModel | None:
         """Return what `compose` takes as users; families with users of their own override."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from numpy.random import Generator
 
 from onega.core.chains import Floats
 from onega.core.errors import ModelError
@@ -116,3 +117,18 @@ def fit_gamma(values: Floats, weights: Floats | None = None) -> tuple[float, flo
     log_mean = float(np.average(np.log(values), weights=weights))
     shape = gamma_shape(np.log(mean) - log_mean)
     return shape, mean / shape
+
+
+def truncated_gamma(
+    shape: float | Floats, scale: float | Floats, rng: Generator, *, n: int, limit: float
+) -> Floats:
+    """Draw Gamma numbers, anew those above the limit."""
+    shapes = np.broadcast_to(np.asarray(shape, dtype=np.float64), (n,))
+    scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), (n,))
+    drawn: Floats = np.asarray(rng.gamma(shapes, scales))
+    for _ in range(1000):
+        over = np.flatnonzero(drawn > limit)
+        if over.size == 0:
+            return drawn
+        drawn[over] = rng.gamma(shapes[over], scales[over])
+    return np.minimum(drawn, limit)

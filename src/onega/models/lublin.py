@@ -16,11 +16,11 @@ from numpy.random import Generator
 
 from onega.core.chains import Floats
 from onega.core.errors import ModelError
-from onega.models.arrivals import Arrivals, LogGammaGaps, truncated_gamma
+from onega.models.arrivals import Arrivals, LogGammaGaps
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.cycles import DAY, HALF_HOURS, Cycle
 from onega.models.jobs import Jobs
-from onega.models.laws import fit_gamma
+from onega.models.laws import fit_gamma, truncated_gamma
 from onega.models.mixtures import em, gather, line
 
 DAY_BEGINS = 11
