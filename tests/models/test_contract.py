@@ -109,6 +109,7 @@ def odd_log(case):
         "submit": np.cumsum(rng.exponential(600, n)).round(),
         "runtime": rng.lognormal(6, 2, n).round() + 1,
         "procs": 2 ** rng.integers(0, 5, n),
+        "user": rng.integers(1, 12, n),
     }
     machine = 64
     if case == "serial machine":
