@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, out, progress, remark
-from onega.cli.options import FromOption, JsonOption, TraceArgument, read_trace
+from onega.cli.console import emit_json, emit_table, out, progress, remark, remark_report
+from onega.cli.options import FromOption, JsonOption, SeedOption, TraceArgument, read_trace
 
 if TYPE_CHECKING:
+    from onega.comparison.experiment import ModelTable
     from onega.comparison.virtual import VirtualResult
+    from onega.core.workload import Workload
 
 
 def register(app: typer.Typer) -> None:
@@ -43,6 +45,21 @@ def virtual(
     jobs: Annotated[
         int | None, typer.Option("-n", "--jobs", metavar="N", min=1, help="Only the first N jobs.")
     ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=50, help="Draw N jobs with the log's statistics instead."),
+    ] = None,
+    shrink: Annotated[
+        float, typer.Option(metavar="F", help="With --sample: divide all times by F.")
+    ] = 1.0,
+    load: Annotated[
+        float | None, typer.Option(metavar="L", help="With --sample: offered load.")
+    ] = None,
+    models: Annotated[
+        str | None,
+        typer.Option(metavar="P,Q,…", help="Simulate too, under these: easy,conservative,slurm."),
+    ] = None,
+    seed: SeedOption = None,
     format: FromOption = None,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
@@ -56,6 +73,8 @@ def virtual(
     signal.signal(signal.SIGTERM, _terminated)
     log = read_trace(trace, format=format)
     stream = log if jobs is None else log.sorted().head(jobs)
+    if sample is not None:
+        stream = _draw(stream, sample, procs=procs, shrink=shrink, load=load, seed=seed)
     with progress("running", total=1.0) as done:
         result = run(
             stream,
@@ -66,11 +85,37 @@ def virtual(
             settings=settings,
             progress=done,
         )
+    table = None
+    if models is not None:
+        from onega.comparison.experiment import compare_with_models
+
+        names = [name.strip() for name in models.split(",") if name.strip()]
+        table = compare_with_models(result, names, rng=seed)
+        table.rows.write_csv(output / "models.csv")
     if json:
-        emit_json(result.summary())
+        emit_json(result.summary() | ({} if table is None else table.summary()))
     else:
         _print(result, trace.name)
+        if table is not None:
+            _print_models(table)
     remark(f"runs, stream, overheads and report in {output}")
+
+
+def _draw(
+    log: Workload,
+    jobs: int,
+    *,
+    procs: int,
+    shrink: float,
+    load: float | None,
+    seed: int | None,
+) -> Workload:
+    from onega.comparison.experiment import make_stream
+    from onega.traces.cleaning import clean
+
+    cleaned, report = clean(log)
+    remark_report(report)
+    return make_stream(cleaned, jobs, procs=procs, shrink=shrink, load=load, rng=seed)
 
 
 def _terminated(number: int, frame: FrameType | None) -> NoReturn:
@@ -101,3 +146,12 @@ def _print(result: VirtualResult, title: str) -> None:
             f"P_ideal = {result.ideal:.4g} s (median of {len(result.pairs)} pairs, {values})",
             markup=False,
         )
+
+
+def _print_models(table: ModelTable) -> None:
+    rows = [
+        (row["model"], row["overheads"], row["P"], row["P_min"], row["P_max"], row["mean_wait"])
+        for row in table.rows.iter_rows(named=True)
+    ]
+    heads = ("model", "overheads", "P, s", "least", "most", "mean\nwait, s")
+    emit_table("Models against the real runs", rows, heads)

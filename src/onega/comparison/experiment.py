@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 import polars as pl
 
+from onega.comparison.adequacy import Adequacy, adequacy, table_sizes
+from onega.comparison.virtual import VirtualResult
+from onega.core.cluster import Cluster
 from onega.core.errors import SimulationError
+from onega.core.policy import SLURM, Policy
 from onega.core.rng import Rng, child, seed_sequence
+from onega.core.schedule import Schedule
+from onega.core.slurm import SlurmParameters
 from onega.core.workload import Workload
 from onega.models import MODELS
 
@@ -59,3 +69,114 @@ def make_stream(
         pl.lit(None, dtype=pl.Float64).alias("wait"),
         note=f"times divided by {shrink:g}, run times at least {SHORTEST:g} s",
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelTable:
+    """Models beside the real system's own repeatability: the seed's Table I, a row per model.
+
+    Attributes
+    ----------
+    ideal
+        P of every pair of real runs.
+    rows
+        Columns ``model``, ``overheads``, ``P`` (mean over real runs and draws), ``P_min``,
+        ``P_max``, ``mean_wait``, and ``P_50``, ``P_100``, … for prefixes.
+    """
+
+    ideal: tuple[float, ...]
+    rows: pl.DataFrame
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The model that is nearest on average."""
+        models = self.rows.filter(pl.col("model") != REAL)
+        return models.sort("P").row(0, named=True)
+
+    def summary(self) -> dict[str, Any]:
+        """Return ``MODEL[+overheads].P`` and the best of them."""
+        flat: dict[str, Any] = {"best": None, "best_P": None}
+        for row in self.rows.iter_rows(named=True):
+            flat[f"{row['model']}{'+overheads' if row['overheads'] else ''}.P"] = row["P"]
+        best = self.best
+        flat["best"] = f"{best['model']}{'+overheads' if best['overheads'] else ''}"
+        flat["best_P"] = best["P"]
+        return flat
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows."""
+        return self.rows
+
+
+REAL = "the real Slurm"
+DRAWS = 5
+
+
+def compare_with_models(
+    result: VirtualResult,
+    policies: Sequence[str] = ("fcfs", "easy", "conservative", SLURM),
+    *,
+    draws: int = DRAWS,
+    rng: Rng = None,
+) -> ModelTable:
+    """Simulate the stream of real runs under policies, without and with measured overheads.
+
+    Parameters
+    ----------
+    result
+        Real runs. ``slurm`` among the policies takes the parameters that they ran with.
+    draws
+        Simulations with overheads of each policy, each with its own draw.
+    rng
+        Seed of the overheads.
+    """
+    seed = seed_sequence(rng)
+    real = [run.log for run in result.runs]
+    rows = [_row(REAL, overheads=False, found=list(result.pairs))] if result.pairs else []
+    for place, name in enumerate(policies):
+        simulate = _simulator(result, name)
+        plain = simulate(None)
+        rows.append(_row(name, overheads=False, found=[adequacy(log, plain) for log in real]))
+        drawn = [simulate(child(seed, place, draw)) for draw in range(draws)]
+        found = [adequacy(log, model) for log in real for model in drawn]
+        rows.append(_row(name, overheads=True, found=found))
+    return ModelTable(tuple(pair.P for pair in result.pairs), pl.DataFrame(rows))
+
+
+def _simulator(result: VirtualResult, name: str) -> Callable[[Rng], Schedule]:
+    """Return a function that simulates the stream; with overheads if it is given a seed."""
+    from onega.simulation.simulate import simulate
+    from onega.simulation.slurm import simulate_slurm
+
+    stream, cluster, laws = result.stream, Cluster(result.procs), result.overheads
+    policy = Policy.parse(name).knowing("estimate")
+    if name == SLURM:
+        parameters = SlurmParameters.of({"schedulerparameters": result.parameters}, "real")
+        policy = replace(policy, slurm=parameters)
+
+    def run(seed: Rng) -> Schedule:
+        if policy.order == SLURM:
+            delays = None if seed is None else laws.delays(stream, rng=child(seed, 0))
+            phases = None if seed is None else child(seed, 1)
+            return simulate_slurm(stream, cluster, policy, delays=delays, rng=phases)
+        jobs = stream if seed is None else laws.apply(stream, rng=seed)
+        return simulate(jobs, cluster, policy)
+
+    return run
+
+
+def _row(name: str, *, overheads: bool, found: list[Adequacy]) -> dict[str, Any]:
+    values = [one.P for one in found]
+    row: dict[str, Any] = {
+        "model": name,
+        "overheads": overheads,
+        "P": float(np.mean(values)),
+        "P_min": min(values),
+        "P_max": max(values),
+        "mean_wait": float(np.mean([one.summary()["mean_wait_model"] for one in found])),
+    }
+    sizes = table_sizes(found[0].jobs)
+    prefixes = [one.prefixes(sizes) for one in found]
+    for place, size in enumerate(sizes):
+        row[f"P_{size}"] = float(np.mean([rows[place].P for rows in prefixes]))
+    return row

@@ -21,16 +21,17 @@ from onega.core.errors import SimulationError
 from onega.core.rng import Rng, generator
 from onega.core.schedule import Floats
 from onega.core.workload import Workload
+from onega.simulation.slurm import SlurmDelays
 
-LEAST = 1e-6
+LEAST = 1e-3
+"""Seconds to which slurmctld's log is stamped: what is shorter counts as so long."""
 
 
 @dataclass(frozen=True, slots=True)
 class OverheadLaw:
     """A lognormal law of seconds: ln x ~ N(μ, σ²); ``mean`` 0 stands for none at all.
 
-    Fitted by moments of ln x, which are its maximum-likelihood estimates; values below a
-    microsecond (the clock's resolution) count as one.
+    Fitted by moments of ln x, which are its maximum-likelihood estimates.
     """
 
     mu: float
@@ -67,6 +68,38 @@ class OverheadLaw:
 
 
 @dataclass(frozen=True, slots=True)
+class Release:
+    """How long nodes are kept after a job's end: ``base`` + ``per_node`` · width, seconds."""
+
+    base: float = 0.0
+    per_node: float = 0.0
+    count: int = 0
+
+    @classmethod
+    def fit(cls, width: npt.ArrayLike, gap: npt.ArrayLike) -> Release:
+        """Fit a line to the medians of the gaps in classes of width (powers of two).
+
+        Medians, because a gap is at least the release, and longer where nobody was ready.
+        """
+        widths, gaps = np.asarray(width, dtype=np.float64), np.asarray(gap, dtype=np.float64)
+        if widths.size == 0:
+            return cls()
+        group = np.floor(np.log2(widths))
+        kinds = np.unique(group)
+        x = np.array([np.median(widths[group == k]) for k in kinds])
+        y = np.array([np.median(gaps[group == k]) for k in kinds])
+        weight = np.sqrt([np.count_nonzero(group == k) for k in kinds])
+        if kinds.size == 1:
+            return cls(float(y[0]), 0.0, int(widths.size))
+        slope, base = np.polyfit(x, y, 1, w=weight)
+        return cls(max(0.0, float(base)), max(0.0, float(slope)), int(widths.size))
+
+    def seconds(self, width: npt.ArrayLike) -> Floats:
+        """Return the release of jobs so wide."""
+        return self.base + self.per_node * np.asarray(width, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
 class Overheads:
     """Laws of a system's overheads, in seconds.
 
@@ -75,25 +108,37 @@ class Overheads:
     submission
         From the instant in the stream to the job manager's own stamp.
     launch
-        a: from the start that the job manager notes to the job's first instruction.
+        a: from the start that the job manager notes to the job's first instruction. In virtual
+        nodes a job ends at the noted start plus its run time, so that it isn't in w.
     completion
         c: from the job's last instruction to the end that the job manager notes.
-    overrun
-        a and c as far as they lengthen the processing time: (end − start) − run time. In virtual
-        nodes a job ends at the noted start plus its run time, so that the launch isn't in it.
+    release
+        From then on until the job's nodes can be used again.
     """
 
     submission: OverheadLaw
     launch: OverheadLaw
     completion: OverheadLaw
-    overrun: OverheadLaw
+    release: Release
 
     def apply(self, workload: Workload, *, rng: Rng = None) -> Workload:
-        """Return the workload with run times as the job manager would note them: b + overhead."""
-        extra = self.overrun.draw(len(workload), generator(rng))
+        """Return the workload with run times as the job manager would note them: b + c.
+
+        For models that know nothing else of overheads (EASY, conservative, …).
+        """
+        extra = self.completion.draw(len(workload), generator(rng))
         return workload.with_columns(
             (pl.col("runtime") + pl.Series(extra)).alias("runtime"),
-            note=f"overheads added: {self.overrun.mean:.3g} s on average",
+            note=f"overheads added: {self.completion.mean:.3g} s on average",
+        )
+
+    def delays(self, workload: Workload, *, rng: Rng = None) -> SlurmDelays:
+        """Draw what the model of Slurm takes: late submissions, late ends, releases."""
+        draw, jobs = generator(rng), len(workload)
+        return SlurmDelays(
+            self.submission.draw(jobs, draw),
+            self.completion.draw(jobs, draw),
+            self.release.seconds(workload.column("procs")),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -105,14 +150,17 @@ class Overheads:
         """Read what `save` wrote."""
         try:
             given: dict[str, Any] = json.loads(Path(path).read_text())
-            return cls(**{name: OverheadLaw(**law) for name, law in given.items()})
-        except (ValueError, TypeError) as error:
+            release = Release(**given.pop("release"))
+            laws = {name: OverheadLaw(**law) for name, law in given.items()}
+            return cls(**laws, release=release)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise SimulationError(f"{path} holds no laws of overheads: {error}") from None
 
     def summary(self) -> dict[str, float]:
-        """Mean and median of each law."""
+        """Mean and median of each law; the release's line."""
         flat: dict[str, float] = {}
-        for name in ("submission", "launch", "completion", "overrun"):
+        for name in ("submission", "launch", "completion"):
             law: OverheadLaw = getattr(self, name)
             flat |= {f"{name}_mean": law.mean, f"{name}_median": law.median}
-        return flat
+        line = self.release
+        return flat | {"release_base": line.base, "release_per_node": line.per_node}

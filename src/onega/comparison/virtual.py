@@ -8,7 +8,7 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 
 from onega.comparison.adequacy import Adequacy, adequacy
-from onega.comparison.overheads import OverheadLaw, Overheads
-from onega.comparison.virtual_collect import collect, finished
+from onega.comparison.overheads import OverheadLaw, Overheads, Release
+from onega.comparison.virtual_collect import collect, finished, handovers
 from onega.comparison.virtual_conf import scheduler_parameters
 from onega.comparison.virtual_slurm import VirtualSlurm, end_leftovers
 from onega.comparison.virtual_tools import find_programs, slurm_version
@@ -188,7 +188,7 @@ def virtual(
         write(run.log, place / f"run-{number}.swf")
         runs.append(run)
     pairs = tuple(adequacy(a.log, b.log) for a, b in itertools.combinations(runs, 2))
-    laws = _fit_overheads(runs)
+    laws = fit_overheads(runs)
     result = VirtualResult(
         jobs, procs, speed, parameters, slurm_version(), tuple(runs), pairs, laws
     )
@@ -327,15 +327,16 @@ def _as_log(
     return Workload(log, meta), table
 
 
-def _fit_overheads(runs: list[VirtualRun]) -> Overheads:
+def fit_overheads(runs: Sequence[VirtualRun]) -> Overheads:
+    """Fit the laws of overheads to what was measured in all runs together."""
     joined = pl.concat([run.jobs for run in runs]).filter(pl.col("state") == "COMPLETED")
-    columns = {
-        "submission": joined["submitted"] - joined["due"],
-        "launch": joined["launch"],
-        "completion": joined["completion"],
-        "overrun": joined["overrun"],
-    }
-    return Overheads(**{name: OverheadLaw.fit(one.to_numpy()) for name, one in columns.items()})
+    gaps = [handovers(run.jobs) for run in runs]
+    return Overheads(
+        OverheadLaw.fit((joined["submitted"] - joined["due"]).to_numpy()),
+        OverheadLaw.fit(joined["launch"].to_numpy()),
+        OverheadLaw.fit(joined["completion"].to_numpy()),
+        Release.fit(*np.concatenate(gaps).T),
+    )
 
 
 def _stolen() -> float:

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 _STAMP: Final = re.compile(r"^\[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)\] (.*)$")
@@ -16,6 +18,9 @@ _EVENTS: Final = (
     ("start", re.compile(r"sched/backfill: _start_job: Started JobId=(\d+) ")),
     ("end", re.compile(r"_job_complete: JobId=(\d+) done")),
 )
+LONGEST_GAP: Final = 20.0
+"""Virtual seconds after which a start is no longer taken for the consequence of an end."""
+
 _WORDS: Final = re.compile(r"(\w+)=(\S*)")
 
 SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
@@ -92,3 +97,33 @@ def _add_milliseconds(jobs: dict[int, dict[str, Any]], text: str) -> None:
                 job[key] = unix_time(stamped[1])
                 if key == "start":
                     job["by"] = "backfill" if "_start_job" in stamped[2] else "main"
+
+
+def node_numbers(text: str) -> list[int]:
+    """Read Slurm's list of nodes: ``v[001-003,007]`` → 1, 2, 3, 7."""
+    inner = text[text.index("[") + 1 : -1] if "[" in text else text.lstrip("v")
+    numbers: list[int] = []
+    for piece in inner.split(","):
+        first, _, last = piece.partition("-")
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
+
+
+def handovers(jobs: pl.DataFrame) -> npt.NDArray[np.float64]:
+    """Return (width, gap) of nodes that went from one job straight to one that had waited.
+
+    Only starts by the main scheduler, which comes the moment that nodes are released; the gap is
+    from the last end among the nodes' former jobs to the start.
+    """
+    last: dict[int, tuple[float, int]] = {}
+    found = []
+    for job in jobs.sort("start").iter_rows(named=True):
+        nodes = node_numbers(job["node_list"])
+        before = [last[node] for node in nodes if node in last]
+        if before and job["by"] == "main":
+            ended, width = max(before)
+            gap = job["start"] - ended
+            if job["submitted"] < ended and 0 <= gap < LONGEST_GAP:
+                found.append((float(width), gap))
+        last |= dict.fromkeys(nodes, (job["end"], len(nodes)))
+    return np.array(found).reshape(-1, 2)
