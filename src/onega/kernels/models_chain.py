@@ -62,7 +62,7 @@ def walk_coupled(chains: Coupled, first: np.ndarray, uniforms: np.ndarray) -> np
 
     The adjusted state is what the job gets; the chain itself goes on from its own state. (Were the
     adjusted state fed back, LANL's ρ₁ of widths would come out as 0.37 where the log has 0.19 and
-    the seed reports 0.20 for its 0.16; like this it is 0.23.)
+    the seed reports 0.20 for its 0.16; like this it is 0.24.)
     """
     n = uniforms.shape[1]
     b = chains.leader.shape[0]
