@@ -29,6 +29,7 @@ COMMANDS: tuple[str, ...] = (
     "virtual",
     "stability",
     "limits",
+    "demo",
 )
 """Modules of `onega.cli`, one command (or group) each, in the order of ``onega --help``.
 

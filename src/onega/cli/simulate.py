@@ -25,6 +25,7 @@ from onega.cli.options import (
 from onega.cli.simulate_files import FORMATS, result_files
 from onega.cli.simulate_machine import MachineFlags, build_cluster
 from onega.core.errors import SimulationError, suggest
+from onega.core.policy import Policy
 
 if TYPE_CHECKING:
     from onega.core.cluster import Cluster
@@ -143,13 +144,14 @@ def simulate(
     """
     flags = {name: value for name, value in locals().items() if name in MachineFlags.__slots__}
     file_format = _checked_format(format, out)
+    rule = Policy.parse(policy)
     with _warnings_as_remarks():
         log = read_trace(
             trace, format=from_format, map_file=map_file, columns=column, timezone=timezone
         )
         machine = build_cluster(MachineFlags(**flags), log.meta.procs)
         jobs, left_out = _simulable(log, strict=strict)
-        how = {"policy": policy, "knowledge": knowledge, "ties": ties, "rng": seed}
+        how = {"policy": rule, "knowledge": knowledge, "ties": ties, "rng": seed}
         files = contextlib.nullcontext(None) if out is None else result_files(out, file_format)
         with files as save:
             schedule = _run(jobs, machine, enforce_limits=enforce_limits, **how)
@@ -181,6 +183,8 @@ def _checked_format(format: str | None, out: Path | None) -> str:
 
 def _simulable(log: Workload, *, strict: bool) -> tuple[Workload, int]:
     """Leave out jobs without width or run time, and say how many in one line; or refuse."""
+    import polars as pl
+
     from onega.traces.cleaning import RULES, clean
 
     lacking = {"missing_width": "width", "missing_runtime": "run time"}
@@ -190,19 +194,18 @@ def _simulable(log: Workload, *, strict: bool) -> tuple[Workload, int]:
     why = ", ".join(f"{found.count} without a positive {lacking[found.rule]}" for found in report)
     many = f"{report.dropped} of {len(log)} jobs"
     if strict:
-        named = [one["job"] for found in report for one in found.examples]
+        kept = jobs.table["job"]
+        named = log.table.filter(~pl.col("job").is_in(kept.implode()))["job"].to_list()
         raise SimulationError(f"{many} can't be simulated: {why}; --strict refuses", jobs=named)
     remark(f"left out {many} that can't be simulated: {why}")
     return jobs, report.dropped
 
 
 def _run(jobs: Workload, machine: Cluster, *, enforce_limits: bool, **how: Any) -> Schedule:  # noqa: ANN401
-    from onega.core.policy import Policy
     from onega.simulation.simulate import simulate as run
 
-    policy = Policy.parse(how.pop("policy"))
-    with progress(f"simulating {policy}", total=1.0) as tell:
-        return run(jobs, machine, policy, enforce_limits=enforce_limits, progress=tell, **how)
+    with progress(f"simulating {how['policy']}", total=1.0) as tell:
+        return run(jobs, machine, enforce_limits=enforce_limits, progress=tell, **how)
 
 
 def _interval(schedule: Schedule) -> Interval | None:

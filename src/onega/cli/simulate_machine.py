@@ -58,12 +58,13 @@ def build_cluster(flags: MachineFlags, log_procs: int | None) -> Cluster:
     power = settings.get("power", {}) | _power_settings(flags)
     if power and "busy" not in power:
         raise SimulationError("idle power alone gives no energy; give --power-busy too")
-    if power and "idle" not in power:
-        remark("no idle power given: idle processors draw nothing (--power-idle W)")
     try:
-        return Cluster(procs, RateControl(**control), Power(**power) if power else None)
+        cluster = Cluster(procs, RateControl(**control), Power(**power) if power else None)
     except SimulationError as error:
         raise SimulationError(_as_flags(str(error))) from None
+    if power and "idle" not in power:
+        remark("no idle power given: idle processors draw nothing (--power-idle W)")
+    return cluster
 
 
 def _rate_settings(flags: MachineFlags) -> dict[str, Any]:

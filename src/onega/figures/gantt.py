@@ -60,7 +60,8 @@ def gantt(schedule: Schedule, jobs: int | tuple[int, int] | slice | None = None)
         count), or how many (those that waited most, in a row). 500 by default.
     """
     chosen = choose(schedule, jobs)
-    clock = Clock.of(chosen.begin, chosen.end, schedule.workload.meta.epoch)
+    first = float(schedule.workload.column("submit").min())
+    clock = Clock.of(first, chosen.end - chosen.begin, schedule.workload.meta.epoch)
     figure = make_subplots(
         rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.05, row_heights=[0.5, 0.5]
     )

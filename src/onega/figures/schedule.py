@@ -177,7 +177,8 @@ def compare_schedules(schedules: Mapping[str, Schedule], *, measure: str = "wait
     figure.update_xaxes(time_axis(label) if scale == "time" else axis(label) | LOG_TICKS)
     figure.update_yaxes(axis("cumulative share of jobs", "%"), range=[0, 101])
     if len(schedules) > 1:
-        note = "the higher the line, the better; a wait under a second counts as none"
+        note = "the higher the line, the better"
+        note += "; a wait under a second counts as none" if measure == "wait" else ""
     return styled(figure, title, note)
 
 
@@ -241,7 +242,8 @@ def _system(schedule: Schedule, window: Window | None) -> pl.DataFrame:
 
 def _clock(schedule: Schedule, table: pl.DataFrame) -> tuple[Floats, Clock]:
     time = table["time"].to_numpy()
-    return time, Clock.of(float(time[0]), float(time[-1]), schedule.workload.meta.epoch)
+    first = float(schedule.workload.column("submit").min())
+    return time, Clock.of(first, float(time[-1] - time[0]), schedule.workload.meta.epoch)
 
 
 def _left_limits(table: pl.DataFrame) -> Floats:

@@ -70,7 +70,7 @@ class Clock:
     Attributes
     ----------
     origin
-        Seconds after the epoch of the workload where "time passed" is zero.
+        The first submission, in seconds after the workload's epoch: time passed counts from it.
     epoch
         Unix time of second 0, if known.
     unit, seconds
@@ -83,9 +83,8 @@ class Clock:
     seconds: float
 
     @classmethod
-    def of(cls, first: float, last: float, epoch: float | None) -> Clock:
-        """Choose the unit for a stretch of time."""
-        length = last - first
+    def of(cls, first: float, length: float, epoch: float | None) -> Clock:
+        """Count from the first submission; choose the unit for a stretch of some length."""
         for limit, unit, seconds in (
             (300, "seconds", 1.0),
             (3 * 3600, "minutes", 60.0),

@@ -144,3 +144,30 @@ def bars(
         hovertemplate=f"{hover}<extra></extra>",
         showlegend=name is not None,
     )
+
+
+def table(
+    rows: Sequence[Sequence[str]], columns: Sequence[str], *, title: str, note: str | None = None
+) -> go.Figure:
+    """Make a table as a figure: the first column names the rows, the others are aligned right."""
+    align = ["left"] + ["right"] * (len(columns) - 1)
+    figure = go.Figure(
+        go.Table(
+            header={
+                "values": [f"<b>{name}</b>" for name in columns],
+                "align": align,
+                "fill": {"color": "#eef1f4"},
+                "line": {"color": "#d5dae0"},
+                "height": 30,
+            },
+            cells={
+                "values": [list(column) for column in zip(*rows, strict=True)],
+                "align": align,
+                "fill": {"color": "white"},
+                "line": {"color": "#e4e7eb"},
+                "height": 28,
+            },
+        )
+    )
+    styled(figure, title, note, height=130 + 30 * (len(rows) + 1))
+    return figure.update_layout(margin={"l": 4, "r": 4, "b": 8})
