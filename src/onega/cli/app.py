@@ -37,6 +37,7 @@ Each has a function ``register(app)``. They import what computes inside their fu
 ``onega --help`` doesn't wait for a compiler.
 """
 
+STOPPED = 130
 
 # Typer carries its own copy of click from 0.26 on: the class must come from the copy in use.
 _Misuse: type[Exception] = next(
@@ -77,7 +78,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         command = typer.main.get_command(make_app())
         code = command.main(args=arguments, prog_name="onega", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
-        fail("stopped", code=130)
+        fail("stopped", code=STOPPED)
     except _Misuse as error:
         fail(f"{error.format_message()}{_hint(error)}")  # type: ignore[attr-defined]
     except OnegaError as error:
@@ -90,6 +91,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         fail(f"{error.filename or 'input/output'}: {error.strerror or error}")
     except MemoryError:
         fail("not enough memory for this input")
+    if code == STOPPED:  # Typer turns Ctrl-C into an exit code before it gets here
+        fail("stopped", code=STOPPED)
     sys.exit(code if isinstance(code, int) else 0)
 
 

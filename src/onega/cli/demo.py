@@ -121,7 +121,7 @@ def _print(description: Description, schedules: dict[str, Schedule], stable: Sta
         out().print(f"  • {sentence}", markup=False)
     out().print(
         "  • The formula takes run times as independent of widths; here wide jobs run longer, so "
-        "the true margin is smaller (`onega stability` says so, `--method saturation` measures it).",
+        "the true margin is smaller (`onega stability` tells, `--method saturation` measures it).",
         markup=False,
     )
 
