@@ -19,9 +19,24 @@ from onega.cli.simulate_machine import MachineFlags, build_cluster
 
 JOB_COLUMNS = "job,submit,start,end,wait,response,service,slowdown,bounded_slowdown,energy"
 SYSTEM_COLUMNS = "time,rate,busy,running,waiting,workload,power"
-SUMMARY = """jobs procs policy mean_wait median_wait p95_wait max_wait mean_response mean_slowdown
-    mean_bounded_slowdown utilisation makespan energy mean_power wasted_capacity
-    mean_jobs_in_system""".split()
+SUMMARY = [
+    "jobs",
+    "procs",
+    "policy",
+    "mean_wait",
+    "median_wait",
+    "p95_wait",
+    "max_wait",
+    "mean_response",
+    "mean_slowdown",
+    "mean_bounded_slowdown",
+    "utilisation",
+    "makespan",
+    "energy",
+    "mean_power",
+    "wasted_capacity",
+    "mean_jobs_in_system",
+]
 RATES = ("--rate-control", "workload", "--rate-low", "1", "--rate-high", "2")
 
 
