@@ -27,7 +27,7 @@ def duration(text: str | float) -> float:
 
 
 def humanise_seconds(seconds: float | None) -> str:
-    """Write seconds for a person: ``42 s``, ``12.5 min``, ``3.2 h``, ``14 d``, ``1.9 years``."""
+    """Write seconds for a person: ``42 s``, ``12.5 min``, ``3.2 h``, ``14 d``, ``2.9 years``."""
     if seconds is None or not math.isfinite(seconds):
         return "–" if seconds is None or math.isnan(seconds) else f"{seconds:g} s"
     size = abs(seconds)

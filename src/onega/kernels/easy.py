@@ -7,7 +7,7 @@ ordinary size; where the queue grows long it stops, and the general loop takes t
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,10 @@ from onega.kernels.jit import kernel, part, shift, unowned
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Records = npt.NDArray[Any]
+Record = Any
 
-LONGEST_QUEUE = 2048
+LONGEST_QUEUE = 4096
 """Beyond this many waiting jobs the general loop is faster: it passes over blocks of the queue."""
 
 
@@ -31,23 +33,25 @@ class Columns(NamedTuple):
     procs: Ints
 
 
+RUNNING_JOB = np.dtype(
+    [("end", "f8"), ("expected", "f8"), ("procs", "i8"), ("job", "i8")], align=True
+)
+EXPECTED_END = np.dtype([("end", "f8"), ("procs", "i8")], align=True)
+WAITING_JOB = np.dtype(
+    [("work", "f8"), ("expect", "f8"), ("procs", "i8"), ("job", "i8")], align=True
+)
+
+
 class Running(NamedTuple):
-    """A heap of (``end``, ``job``), the sorted expected ends with their processors, and when each
-    job of the log started."""  # noqa: D205, D209
+    """Who runs: a heap by ``end``; the expected ends, sorted. When each job of the log started.
 
-    end: Floats
-    job: Ints
-    expected: Floats
-    procs: Ints
+    Records carry all that is needed when a job starts or ends, so that the log's columns are only
+    read in order: looking jobs up at random costs more than the rest.
+    """
+
+    heap: Records
+    expected: Records
     start: Floats
-
-
-class Line(NamedTuple):
-    """The waiting jobs, [head, tail) of these arrays, in the order of arrival."""
-
-    job: Ints
-    procs: Ints
-    expect: Floats
 
 
 # Places in ``count``: next job to arrive, jobs running, head and tail of the line, free processors.
@@ -57,64 +61,55 @@ NEXT, RUNNING, HEAD, TAIL, FREE = range(5)
 def make_running(jobs: int, procs: int) -> Running:
     """Make room for as many running jobs as there are processors."""
     slots = min(jobs, procs) + 1
-    return Running(
-        np.empty(slots),
-        np.empty(slots, np.int64),
-        np.empty(slots),
-        np.empty(slots, np.int64),
-        np.full(jobs, np.nan),
-    )
+    heap, expected = np.zeros(slots, RUNNING_JOB), np.zeros(slots, EXPECTED_END)
+    return Running(heap, expected, np.full(jobs, np.nan))
 
 
-def make_line() -> Line:
-    """Make room for the longest queue, several times over: the line moves along its arrays."""
-    room = 8 * LONGEST_QUEUE
-    return Line(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room))
+def make_line() -> Records:
+    """Make room for the longest queue, several times over: the line moves along its array."""
+    return np.zeros(8 * LONGEST_QUEUE, WAITING_JOB)
 
 
 @part
-def _push_end(running: Running, size: int, end: float, job: int) -> None:
+def _push(heap: Records, size: int, end: float, expected: float) -> int:
+    """Make room in a heap of ``size`` for a job with this end; return its place."""
     place = size
     while place > 0:
         parent = (place - 1) >> 1
-        if running.end[parent] <= end:
+        if heap[parent].end <= end:
             break
-        running.end[place] = running.end[parent]
-        running.job[place] = running.job[parent]
+        heap[place] = heap[parent]
         place = parent
-    running.end[place] = end
-    running.job[place] = job
+    heap[place].end = end
+    heap[place].expected = expected
+    return place
 
 
 @part
-def _pop_end(running: Running, size: int) -> int:
-    """Take the earliest end out of a heap that has ``size`` left without it; return its job."""
-    first = running.job[0]
-    end, job = running.end[size], running.job[size]
+def _pop(heap: Records, size: int) -> None:
+    """Take the earliest end out of a heap that has ``size`` left without it."""
+    end = heap[size].end
     place = 0
     while True:
         child = 2 * place + 1
         if child >= size:
             break
-        if child + 1 < size and running.end[child + 1] < running.end[child]:
+        if child + 1 < size and heap[child + 1].end < heap[child].end:
             child += 1
-        if end <= running.end[child]:
+        if end <= heap[child].end:
             break
-        running.end[place] = running.end[child]
-        running.job[place] = running.job[child]
+        heap[place] = heap[child]
         place = child
-    running.end[place] = end
-    running.job[place] = job
-    return first
+    heap[place] = heap[size]
 
 
 @part
-def _lower_bound(values: Floats, size: int, value: float) -> int:
-    """Return the first place whose value isn't below ``value``."""
+def _lower_bound(expected: Records, size: int, end: float) -> int:
+    """Return the first place whose end isn't before ``end``."""
     low, high = 0, size
     while low < high:
         middle = (low + high) >> 1
-        if values[middle] < value:
+        if expected[middle].end < end:
             low = middle + 1
         else:
             high = middle
@@ -122,78 +117,68 @@ def _lower_bound(values: Floats, size: int, value: float) -> int:
 
 
 @part
-def _expect_end(running: Running, size: int, end: float, procs: int) -> None:
-    place = _lower_bound(running.expected, size, end)
-    shift(running.expected, place + 1, place, size - place)
-    shift(running.procs, place + 1, place, size - place)
-    running.expected[place] = end
-    running.procs[place] = procs
+def _begin(running: Running, size: int, now: float, job: Record) -> None:
+    """Start a job of the line; ``size`` others run."""
+    running.start[job.job] = now
+    until = now + job.expect
+    place = _push(running.heap, size, now + job.work, until)
+    running.heap[place].procs = job.procs
+    running.heap[place].job = job.job
+    expected = running.expected
+    place = _lower_bound(expected, size, until)
+    shift(expected, place + 1, place, size - place)
+    expected[place].end = until
+    expected[place].procs = job.procs
 
 
 @part
-def _forget_end(running: Running, size: int, end: float, procs: int) -> None:
-    """Take an expected end out; of equal ones any with the same width will do."""
-    place = _lower_bound(running.expected, size, end)
-    while running.procs[place] != procs:
+def _finish(running: Running, size: int) -> int:
+    """End the earliest of the running jobs, ``size`` others run; return its processors."""
+    procs, end = running.heap[0].procs, running.heap[0].expected
+    _pop(running.heap, size)
+    expected = running.expected
+    # Of equal expected ends any with the same width will do.
+    place = _lower_bound(expected, size + 1, end)
+    while expected[place].procs != procs:
         place += 1
-    shift(running.expected, place, place + 1, size - 1 - place)
-    shift(running.procs, place, place + 1, size - 1 - place)
+    shift(expected, place, place + 1, size - place)
+    return procs
 
 
 @part
-def _reserve(running: Running, size: int, missing: int, now: float) -> tuple[float, int]:
+def _reserve(expected: Records, size: int, missing: int, now: float) -> tuple[float, int]:
     """Return when ``missing`` more processors are expected, and how many beyond them then.
 
     Jobs past their estimates are expected to end now.
     """
     place = 0
     while missing > 0:
-        missing -= running.procs[place]
+        missing -= expected[place].procs
         place += 1
-    shadow = max(now, running.expected[place - 1])
-    while place < size and running.expected[place] <= shadow:
-        missing -= running.procs[place]
+    shadow = max(now, expected[place - 1].end)
+    while place < size and expected[place].end <= shadow:
+        missing -= expected[place].procs
         place += 1
     return shadow, -missing
 
 
-@part
-def _begin(jobs: Columns, running: Running, size: int, now: float, job: int) -> None:
-    running.start[job] = now
-    _push_end(running, size, now + jobs.work[job], job)
-    _expect_end(running, size, now + jobs.expect[job], jobs.procs[job])
-
-
-@part
-def _leave(line: Line, place: int, tail: int) -> None:
-    """Take a job out of the line."""
-    shift(line.job, place, place + 1, tail - place - 1)
-    shift(line.procs, place, place + 1, tail - place - 1)
-    shift(line.expect, place, place + 1, tail - place - 1)
-
-
 @kernel
-def run_easy(jobs: Columns, running: Running, line: Line, count: Ints, rounds: int) -> int:
+def run_easy(jobs: Columns, running: Running, line: Records, count: Ints, rounds: int) -> int:
     """Go through at most ``rounds`` instants; DONE, MORE, or QUEUE_FULL: the line is too long.
 
-    It stops only between instants, with the whole state in its arguments.
+    The line of waiting jobs is [head, tail) of its array. It stops only between instants, with the
+    whole state in its arguments.
     """
     jobs = Columns(
         unowned(jobs.submit), unowned(jobs.work), unowned(jobs.expect), unowned(jobs.procs)
     )
-    running = Running(
-        unowned(running.end),
-        unowned(running.job),
-        unowned(running.expected),
-        unowned(running.procs),
-        unowned(running.start),
-    )
-    line = Line(unowned(line.job), unowned(line.procs), unowned(line.expect))
+    running = Running(unowned(running.heap), unowned(running.expected), unowned(running.start))
+    line = unowned(line)
     arrived, size, head, tail, free = count[0], count[1], count[2], count[3], count[4]
     shadow, extra = -np.inf, 0
     reason = MORE
     for _ in range(rounds):
-        now = running.end[0] if size > 0 else np.inf
+        now = running.heap[0].end if size > 0 else np.inf
         if arrived < jobs.submit.size:
             now = min(now, jobs.submit[arrived])
         if now == np.inf:
@@ -206,30 +191,27 @@ def run_easy(jobs: Columns, running: Running, line: Line, count: Ints, rounds: i
             arrived = first
             reason = QUEUE_FULL
             break
-        if tail + arrived - first > line.job.size:
-            shift(line.job, 0, head, tail - head)
-            shift(line.procs, 0, head, tail - head)
-            shift(line.expect, 0, head, tail - head)
+        if tail + arrived - first > line.size:
+            shift(line, 0, head, tail - head)
             tail -= head
             head = 0
         full = head == tail
-        while size > 0 and running.end[0] <= now:
+        while size > 0 and running.heap[0].end <= now:
             size -= 1
-            job = _pop_end(running, size)
-            free += jobs.procs[job]
-            _forget_end(running, size + 1, running.start[job] + jobs.expect[job], jobs.procs[job])
+            free += _finish(running, size)
             full = True
         newcomers = tail
         for job in range(first, arrived):
-            line.job[tail] = job
-            line.procs[tail] = jobs.procs[job]
-            line.expect[tail] = jobs.expect[job]
+            line[tail].work = jobs.work[job]
+            line[tail].expect = jobs.expect[job]
+            line[tail].procs = jobs.procs[job]
+            line[tail].job = job
             tail += 1
         if full:
             shadow = -np.inf
-            while head < tail and line.procs[head] <= free:
-                _begin(jobs, running, size, now, line.job[head])
-                free -= line.procs[head]
+            while head < tail and line[head].procs <= free:
+                _begin(running, size, now, line[head])
+                free -= line[head].procs
                 size += 1
                 head += 1
         # Without a completion, and before the shadow time, only newcomers can have a chance.
@@ -237,19 +219,22 @@ def run_easy(jobs: Columns, running: Running, line: Line, count: Ints, rounds: i
         if now > shadow:
             place = head + 1
             if place < tail and free > 0:
-                shadow, extra = _reserve(running, size, line.procs[head] - free, now)
+                missing = line[head].procs - free
+                shadow, extra = _reserve(running.expected, size, missing, now)
         while place < tail and free > 0:
-            procs = line.procs[place]
-            in_time = procs <= free and now + line.expect[place] <= shadow
-            if not in_time and (procs > free or procs > extra):
+            procs = line[place].procs
+            if procs > free:
                 place += 1
                 continue
-            if not in_time:
+            if now + line[place].expect > shadow:
+                if procs > extra:
+                    place += 1
+                    continue
                 extra -= procs
-            _begin(jobs, running, size, now, line.job[place])
+            _begin(running, size, now, line[place])
             free -= procs
             size += 1
-            _leave(line, place, tail)
             tail -= 1
+            shift(line, place, place + 1, tail - place)
     count[:] = arrived, size, head, tail, free
     return reason

@@ -74,6 +74,12 @@ class Task:
 
     def run(self) -> Outcome:
         """Choose the kernel and run it to the end."""
+        outcome = self._outcome()
+        if self.progress is not None:
+            self.progress(1.0)
+        return outcome
+
+    def _outcome(self) -> Outcome:
         if self.policy.preemptive:
             return _run_preemptive(self)
         if self._is_plain() and self.policy.backfill is None:
@@ -129,8 +135,8 @@ def _run_easy(task: Task) -> Outcome:
             prepared = task.prepare()
             prepared[1]["start"] = running.start
             prepared[1]["end"] = running.start + columns.work
-            now = running.job[: count[RUNNING]]
-            queued = line.job[count[HEAD] : count[TAIL]]
+            now = running.heap["job"][: count[RUNNING]]
+            queued = line["job"][count[HEAD] : count[TAIL]]
             return _run_machine(task, setup.resume_state(prepared, int(count[NEXT]), now, queued))
     return Outcome(running.start, running.start + columns.work, running.start)
 
