@@ -1,0 +1,173 @@
+"""Slurm's scheduler with Python's sets and lists, as plainly as possible (twin of kernels.slurm).
+
+No shortcut: every backfill cycle that comes up goes through the whole queue.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import floor, inf
+
+
+def best_fit(free, wanted):
+    """select/linear: smallest run of consecutive nodes that suffices, else largest, and again."""
+    left, chosen = set(free), set()
+    while len(chosen) < wanted:
+        runs = []
+        for node in sorted(left):
+            if runs and runs[-1][-1] == node - 1:
+                runs[-1].append(node)
+            else:
+                runs.append([node])
+        need = wanted - len(chosen)
+        enough = [run for run in runs if len(run) >= need]
+        run = min(enough, key=len) if enough else max(runs, key=len)
+        chosen |= set(run[:need])
+        left -= set(run)
+    return chosen
+
+
+def reserve(plan, start, until, nodes):
+    """The plan is a list of (begin, end, free nodes)."""
+    start = max(start, plan[0][0])
+    cut = []
+    for begin, end, free in plan:
+        marks = [begin, *(t for t in sorted({start, until}) if begin < t < end), end]
+        for a, b in pairwise(marks):
+            inside = a >= start and b <= until
+            cut.append((a, b, free - nodes if inside else free))
+    return cut
+
+
+def earliest(plan, job, now, idle, completing, running, resolution):
+    """(start or ∞, nodes allowed, nodes chosen)."""
+    every = set().union(*(free for _, _, free in plan))
+    later, window_end = now, plan[-1][1]
+    for _ in range(10_000):
+        begin_at, later, allowed = later, 0, None
+        until = max(begin_at, now) + job["limit"]
+        for place, (begin, end, free) in enumerate(plan):
+            if end > begin_at and place + 1 < len(plan) and not later:
+                here = free if allowed is None else allowed & free
+                if not plan[place + 1][2] <= here:
+                    later = end
+            if end > begin_at and begin > until:
+                break
+            if end > begin_at:
+                allowed = free if allowed is None else allowed & free
+        allowed = every if allowed is None else allowed
+        usable, start = (idle | completing) & allowed, inf
+        if len(usable) >= job["procs"]:
+            start = now
+        else:
+            for expected, nodes in sorted(running, key=lambda one: one[0]):
+                usable = usable | (nodes & allowed)
+                if len(usable) >= job["procs"]:
+                    start = expected if expected > now else now + 1
+                    break
+        if start == inf:
+            if later:
+                continue
+            return inf, allowed, set()
+        chosen = best_fit(usable, job["procs"])
+        start = max(start, begin_at)
+        if start <= now:
+            if not chosen & completing:
+                return now, allowed, chosen
+            start, later = now + 1, 0
+        if later and start > later:
+            continue
+        if start > window_end:
+            return inf, allowed, set()
+        a = floor(start / resolution) * resolution
+        b = floor((start + job["limit"]) / resolution) * resolution
+        clash = any(e > a and s < b and not chosen <= free for s, e, free in plan)
+        if start > now and clash:
+            if start <= begin_at:
+                return inf, allowed, set()
+            later = start
+            continue
+        plan[:] = reserve(plan, a, max(b, a + resolution), chosen)
+        return start, allowed, chosen
+    return inf, set(), set()
+
+
+def simulate(jobs, procs, rules, beat=0.5, wake=0.25):
+    """Starts of ``jobs`` (dicts with submit, runtime, limit, procs, release, overrun)."""
+    idle, completing = set(range(procs)), set()
+    queue, active, arrived, over = [], [], 0, 0
+    second = floor(jobs[0]["submit"])
+    beat, wake = second - 1 + beat, second - 1 + wake
+    last_full = last_pass = second - floor(0.5 * max(rules.sched_interval, 1))
+    last_cycle, asked, changed = second - rules.bf_interval, False, 0
+    now = 0.0
+
+    def start(job, nodes):
+        nonlocal idle, changed
+        job["start"], job["nodes"], job["state"] = now, nodes, "running"
+        job["end"] = max(now, floor(now) + job["runtime"]) + job["overrun"]
+        idle = idle - nodes
+        queue.remove(job)
+        active.append(job)
+        changed = floor(now)
+
+    def main_pass(depth):
+        for job in queue[:depth]:
+            if len(idle) < job["procs"]:
+                return
+            start(job, best_fit(idle, job["procs"]))
+
+    def cycle():
+        t = floor(now)
+        plan = [(t, t + 60 * rules.bf_window, set(range(procs)))]
+        for job in queue[: rules.bf_max_job_test]:
+            running = [
+                (floor(one["start"]) + one["limit"], one["nodes"])
+                for one in active
+                if one["state"] == "running"
+            ]
+            when, allowed, _ = earliest(
+                plan, job, t, idle, completing, running, rules.bf_resolution
+            )
+            if when <= t:
+                start(job, best_fit(idle & allowed, job["procs"]))
+
+    def due(job):
+        return job["end"] + (job["release"] if job["state"] == "completing" else 0)
+
+    while over < len(jobs):
+        ending = min((due(job) for job in active), default=inf)
+        arriving = jobs[arrived]["submit"] if arrived < len(jobs) else inf
+        now = min(ending, arriving, beat, wake)
+        if now == ending:
+            job = next(one for one in active if due(one) == ending)
+            changed = floor(now)
+            if job["state"] == "running":
+                job["state"] = "completing"
+                completing |= job["nodes"]
+            else:
+                active.remove(job)
+                completing, idle = completing - job["nodes"], idle | job["nodes"]
+                over += 1
+                main_pass(rules.default_queue_depth)
+        elif now == arriving:
+            queue.append(jobs[arrived])
+            arrived, asked, changed = arrived + 1, True, floor(now)
+        elif now == beat:
+            beat += 1
+            if floor(now) - last_full >= rules.sched_interval:
+                last_full = last_pass = floor(now)
+                asked = False
+                if queue:
+                    changed = floor(now)
+                    main_pass(len(queue))
+            elif asked and floor(now) - last_pass >= rules.batch_sched_delay:
+                last_pass, asked = floor(now), False
+                main_pass(rules.default_queue_depth)
+        elif floor(now) - last_cycle < rules.bf_interval or changed < last_cycle:
+            wake = now + 1
+        else:
+            if queue:
+                cycle()
+            last_cycle, wake = floor(now), now + rules.bf_interval
+    return [job["start"] for job in jobs]
