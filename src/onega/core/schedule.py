@@ -14,6 +14,7 @@ import polars as pl
 from onega.core import measures
 from onega.core.cluster import Cluster
 from onega.core.errors import SimulationError
+from onega.core.fairness import Fairness, fairness
 from onega.core.history import Pieces, RateHistory
 from onega.core.intervals import Interval, batch_means
 from onega.core.plotting import Plottable
@@ -172,6 +173,10 @@ class Schedule(Plottable):
         by ``"width"`` or ``"runtime"`` class (powers of two), or by an expression on it.
         """  # noqa: D205
         return measures.breakdown(self, key)
+
+    def fairness(self, by: str = "user") -> Fairness:
+        """Compare users, groups or queues: mean wait, slowdown, share of area, Jain's index."""
+        return fairness(self, by)
 
     def window(self, t0: float, t1: float) -> pl.DataFrame:
         """Return the table of the jobs submitted in [t0, t1)."""

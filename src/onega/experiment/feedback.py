@@ -189,7 +189,7 @@ def feedback(
     workload: Workload | Schedule,
     *,
     hours: tuple[int, int] | None = None,
-    permutations: int = 199,
+    permutations: int = 499,
     level: float = 0.05,
     rng: Rng = 0,
 ) -> Feedback:
@@ -218,8 +218,8 @@ def feedback(
         raise ExperimentError(f"level must be a probability between 0 and 1, got {level}")
     if permutations < 0:
         raise ExperimentError(f"permutations must be at least 0, got {permutations}")
-    schedule = workload if isinstance(workload, Schedule) else _observed(workload)
-    table, cuts, notes = _submissions(schedule)
+    schedule = workload if isinstance(workload, Schedule) else observed(workload)
+    table, cuts, notes = submissions_of(schedule)
     if hours is not None:
         _check_hours(hours, schedule)
         table = table.filter(_within(hours))
@@ -235,7 +235,8 @@ def feedback(
     )  # fmt: skip
 
 
-def _observed(workload: Workload) -> Schedule:
+def observed(workload: Workload) -> Schedule:
+    """Make the schedule of a log; refuse, with the reason, one without waits."""
     if not workload.has("wait"):
         raise ExperimentError(
             "the log has no waits, so nobody knows what its users saw; feedback needs the wait of "
@@ -244,7 +245,7 @@ def _observed(workload: Workload) -> Schedule:
     return Schedule.observed(workload)
 
 
-def _submissions(
+def submissions_of(
     schedule: Schedule,
 ) -> tuple[pl.DataFrame, dict[str, Floats], list[Finding]]:
     """Lay out what was submitted and what was seen; refuse where nobody could see anything."""

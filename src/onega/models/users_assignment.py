@@ -81,19 +81,26 @@ class GroupUsers(UserModel):
         who = np.empty(kind.size, dtype=np.int64)
         uniforms = rng.random(kind.size)
         edges = np.searchsorted(sorted_kind, np.arange(self.counts.shape[1] + 1))
-        everybody = self.counts.sum(axis=1)
         for column, (begin, end) in enumerate(pairwise(edges)):
             if begin == end:
                 continue
-            weights = self.counts[:, column]
-            # A kind of job that nobody has submitted yet goes to anybody.
-            cumulative = np.cumsum(weights if weights.any() else everybody)
+            cumulative = np.cumsum(self._submitters(column))
             chosen = np.searchsorted(cumulative, uniforms[begin:end] * cumulative[-1], side="right")
             who[begin:end] = np.minimum(chosen, cumulative.size - 1)
         who = who[np.maximum.accumulate(np.where(fresh, np.arange(kind.size), 0))]
         result = np.empty(kind.size, dtype=np.int64)
         result[order] = self.users[who]
         return result
+
+    def _submitters(self, kind: int) -> Ints:
+        """Weigh users by their jobs of a kind; an unseen one goes by its width, else to anybody."""
+        cluster = self.medoids.size
+        width = slice(kind // cluster * cluster, (kind // cluster + 1) * cluster)
+        for columns in (slice(kind, kind + 1), width, slice(None)):
+            weights = self.counts[:, columns].sum(axis=1)
+            if weights.any():
+                break
+        return np.asarray(weights, dtype=np.int64)
 
     def group_of(self, user: Ints) -> Ints:
         """Return the group of each user number, from 1."""

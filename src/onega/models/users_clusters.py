@@ -258,6 +258,14 @@ class GroupChoice(Plottable):
     groupings: tuple[UserGrouping, ...]
     suggested: int
 
+    def into(self, groups: int) -> UserGrouping:
+        """Return the grouping into so many groups."""
+        for one in self.groupings:
+            if one.groups == groups:
+                return one
+        most = self.groupings[-1].groups
+        raise ModelError(f"groups must be a number from 1 to {most} here, got {groups}")
+
     def to_polars(self) -> pl.DataFrame:
         """Shares of every group of every grouping (Table 5.2)."""
         return pl.concat(

@@ -1,0 +1,97 @@
+"""``onega closed-loop``: simulate users who see the queue, beside users who don't."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onega.cli.console import emit_json, emit_table, progress
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    ProcsOption,
+    SeedOption,
+    TimezoneOption,
+    TraceArgument,
+    read_trace,
+)
+
+if TYPE_CHECKING:
+    from onega.core.schedule import Schedule
+
+PolicyOption = Annotated[str, typer.Option("--policy", metavar="P", help="fcfs, easy, spf+easy, …")]
+BaselineOption = Annotated[
+    str, typer.Option("--baseline", metavar="P", help="Policy under which users know the queue.")
+]
+PopulationOption = Annotated[
+    float, typer.Option("--population", metavar="X", help="How many times the log's users.")
+]
+DiscouragementOption = Annotated[
+    float,
+    typer.Option(
+        "--discouragement", metavar="P", help="0 to 1: users give up when the queue is longer."
+    ),
+]
+_SHOWN = ("jobs", "mean_wait", "p95_wait", "mean_bounded_slowdown", "utilisation")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("closed-loop")(closed_loop)
+
+
+def closed_loop(
+    trace: TraceArgument,
+    policy: PolicyOption = "easy",
+    baseline: BaselineOption = "easy",
+    procs: ProcsOption = None,
+    population: PopulationOption = 1.0,
+    discouragement: DiscouragementOption = 0.0,
+    seed: SeedOption = None,
+    json: JsonOption = False,  # noqa: FBT002
+    format: FromOption = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
+    timezone: TimezoneOption = None,
+) -> None:
+    """Simulate a log's users on a machine: as they came (open), and reacting (closed).
+
+    ``--procs`` is the machine to simulate; users know the queues of the log's own machine.
+    """
+    from onega.core.rng import seed_sequence
+    from onega.experiment import closed_loop as module
+    from onega.experiment.closed_loop_users import ReactiveUsers
+
+    log = read_trace(trace, format=format, map_file=map_file, columns=column, timezone=timezone)
+    entropy = seed_sequence(seed)
+    with progress("closed loop"):
+        model = ReactiveUsers.fit(log)
+        model = module.calibrate(model, model.procs, baseline, rng=entropy)
+        machine = procs or model.procs
+        options: dict[str, Any] = {"rng": entropy, "population": population}
+        opened = module.closed_loop(model, machine, policy, reactions=(), **options)
+        closed = module.closed_loop(
+            model, machine, policy, discouragement=discouragement, **options
+        )
+    both = {"open": _measures(opened), "closed": _measures(closed)}
+    if json:
+        flat = {f"{name}_{key}": value for name, one in both.items() for key, value in one.items()}
+        emit_json({"procs": machine, "policy": policy, **model.summary(), **flat})
+        return
+    rows = [(key, both["open"][key], both["closed"][key]) for key in both["open"]]
+    emit_table(f"{policy} on {machine} processors", rows, ("measure", "open loop", "closed loop"))
+
+
+def _measures(schedule: Schedule) -> dict[str, Any]:
+    summary = schedule.summary()
+    fair = schedule.fairness("user").summary()
+    days = schedule.workload.span / 86400
+    return {
+        **{key: summary[key] for key in _SHOWN},
+        "jobs_per_day": len(schedule) / days if days else None,
+        "jain_mean_wait": fair["jain_mean_wait"],
+        "jain_share_of_area": fair["jain_share_of_area"],
+    }

@@ -1,0 +1,113 @@
+"""``onega feedback``: do users react to the queue they see."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from onega.cli.console import emit_json, emit_table, out, progress, remark, remark_report
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    ProcsOption,
+    SeedOption,
+    TimezoneOption,
+    TraceArgument,
+    read_trace,
+)
+from onega.core.errors import ExperimentError
+
+if TYPE_CHECKING:
+    from onega.experiment.feedback import Feedback
+
+HoursOption = Annotated[
+    str | None, typer.Option("--hours", metavar="A-B", help="Only this time of the day: 13-16.")
+]
+PermutationsOption = Annotated[
+    int, typer.Option("--permutations", metavar="N", min=0, help="How often chance is tried.")
+]
+LevelOption = Annotated[
+    float, typer.Option("--level", metavar="P", help="Error rate over all eight groups.")
+]
+FiguresOption = Annotated[
+    Path | None,
+    typer.Option("--figures", metavar="DIR", help="Write figures to DIR/feedback.html."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("feedback")(feedback)
+
+
+def feedback(
+    trace: TraceArgument,
+    hours: HoursOption = None,
+    permutations: PermutationsOption = 499,
+    level: LevelOption = 0.05,
+    figures: FiguresOption = None,
+    procs: ProcsOption = None,
+    seed: SeedOption = 0,
+    json: JsonOption = False,  # noqa: FBT002
+    format: FromOption = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
+    timezone: TimezoneOption = None,
+) -> None:
+    """Find out from a log with waits how users react to the queue, and what is chance."""
+    from onega.experiment import feedback as module
+
+    frame = _frame(hours)
+    log = read_trace(
+        trace, format=format, map_file=map_file, columns=column, timezone=timezone, procs=procs
+    )
+    with progress("feedback"):
+        result = module.feedback(log, hours=frame, permutations=permutations, level=level, rng=seed)
+    remark_report(result.report)
+    if figures is not None:
+        from onega.figures.export import write_html
+
+        drawn = {kind: result.plot(kind) for kind in result.figure_kinds()}
+        remark(f"figures: {write_html(drawn, figures / 'feedback.html', title='Feedback')}")
+    if json:
+        emit_json(result.summary())
+    else:
+        _print(result)
+
+
+def _frame(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    begin, sign, end = text.partition("-")
+    if not (sign and begin.strip().isdigit() and end.strip().isdigit()):
+        raise ExperimentError(f"--hours takes two hours of the day, e.g. 13-16; got {text!r}")
+    return int(begin), int(end)
+
+
+def _print(result: Feedback) -> None:
+    rows = [
+        (
+            row["group"],
+            row["users"],
+            f"{row['share']:.1%}",
+            row["evidence"],
+            f"{row['by_chance']:.1%}",
+            row["p_permuted"],
+            row["p_shifted"],
+            row["survives"],
+        )
+        for row in result.to_polars().to_dicts()
+    ]
+    title = f"Reactions of {result.users.size} users with at least 50 jobs"
+    heads = ("group", "users", "jobs", "evidence", "by chance", "p", "p shifted", "survives")
+    emit_table(title, rows, heads)
+    out().print(
+        "W: jobs waiting, O: processors busy; R: run time, P: width. WR-: users who submit shorter "
+        "jobs the more jobs wait. Evidence: more than 20 % of all submissions. p: adjusted for "
+        "eight groups (Holm), what users saw exchanged within user and hour, or shifted there; if "
+        f"nobody reacted, any group would survive with probability {result.level:g} at most."
+    )
