@@ -7,7 +7,6 @@ a and c vary from run to run.
 from __future__ import annotations
 
 import json
-import math
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,48 +22,41 @@ from onega.core.schedule import Floats
 from onega.core.workload import Workload
 from onega.simulation.slurm import SlurmDelays
 
-LEAST = 1e-3
-"""Seconds to which slurmctld's log is stamped: what is shorter counts as so long."""
-
 
 @dataclass(frozen=True, slots=True)
 class OverheadLaw:
-    """A lognormal law of seconds: ln x ~ N(μ, σ²); ``mean`` 0 stands for none at all.
+    """A gamma law of seconds with shape k = m²/v and scale θ = v/m; ``mean`` 0 stands for none.
 
-    Fitted by moments of ln x, which are its maximum-likelihood estimates.
+    Fitted by the moments m and v, so that draws have the mean and the spread that were measured;
+    what the clocks' difference makes negative counts as 0.
     """
 
-    mu: float
-    sigma: float
     mean: float
+    sd: float
+    median: float
     count: int
 
     @classmethod
     def fit(cls, values: npt.ArrayLike) -> OverheadLaw:
         """Fit to measured seconds; NaN are left out."""
         sample = np.asarray(values, dtype=np.float64)
-        sample = sample[np.isfinite(sample)]
+        sample = np.maximum(sample[np.isfinite(sample)], 0.0)
         if sample.size == 0:
             return cls.none()
-        logs = np.log(np.maximum(sample, LEAST))
-        mean = float(np.maximum(sample, 0).mean())
-        return cls(float(logs.mean()), float(logs.std()), mean, int(sample.size))
+        mean, sd = float(sample.mean()), float(sample.std())
+        return cls(mean, sd, float(np.median(sample)), int(sample.size))
 
     @classmethod
     def none(cls) -> OverheadLaw:
         """No overhead."""
-        return cls(-math.inf, 0.0, 0.0, 0)
+        return cls(0.0, 0.0, 0.0, 0)
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         """Draw seconds."""
-        if self.count == 0:
-            return np.zeros(count)
-        return np.asarray(rng.lognormal(self.mu, self.sigma, count))
-
-    @property
-    def median(self) -> float:
-        """The law's median, seconds."""
-        return math.exp(self.mu) if self.count else 0.0
+        if self.mean == 0.0 or self.sd == 0.0:
+            return np.full(count, self.mean)
+        shape = (self.mean / self.sd) ** 2
+        return np.asarray(rng.gamma(shape, self.mean / shape, count))
 
 
 @dataclass(frozen=True, slots=True)

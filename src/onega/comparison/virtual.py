@@ -311,10 +311,12 @@ def _as_log(
         launch=pl.col("launched") - pl.col("start"),
         completion=pl.col("end") - last.to_series(),
     )
+    # By the clocks' difference a start may seem to come milliseconds before the submission.
+    began = pl.max_horizontal("start", "due")
     found = table.select(
         "job",
-        wait=pl.col("start") - pl.col("due"),
-        runtime=pl.col("end") - pl.col("start"),
+        wait=began - pl.col("due"),
+        runtime=pl.col("end") - began,
         state=pl.col("state"),
     )
     words = {"COMPLETED": "completed", "TIMEOUT": "timeout", "CANCELLED": "cancelled"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import os
 import shutil
 import signal
@@ -154,9 +155,15 @@ class VirtualSlurm:
             paths = [f"/dev/shm/{name}" for name in names]
             paths += [f"/dev/shm/sem.{name}" for name in names]
             self._ask(do="unlink", paths=paths)
-        before = time.time()
-        self._virtual0 = float(self.run("date", "+%s.%N"))
-        self._real0 = (before + time.time()) / 2
+        # The quickest of several looks tells best how the two clocks stand to each other.
+        quickest = math.inf
+        for _ in range(9):
+            before = time.time()
+            virtual = float(self.run("date", "+%s.%N"))
+            after = time.time()
+            if after - before < quickest:
+                quickest = after - before
+                self._virtual0, self._real0 = virtual, (before + after) / 2
 
     def now(self) -> float:
         """Return the time on the virtual machine's clock (Unix seconds)."""

@@ -1,0 +1,363 @@
+"""What virtual nodes consist of, as far as it needs no Slurm: files, laws, streams, refusals."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+
+import onega
+from onega.comparison import virtual_keeper, virtual_tools
+from onega.comparison.experiment import compare_with_models, make_stream
+from onega.comparison.overheads import OverheadLaw, Overheads, Release
+from onega.comparison.virtual import (
+    VirtualResult,
+    VirtualRun,
+    check_stream,
+    limit_minutes,
+    prepare_folder,
+)
+from onega.comparison.virtual_collect import collect, handovers, node_numbers, unix_time
+from onega.comparison.virtual_conf import VirtualConf, scheduler_parameters
+
+
+def stream(n=60, seed=0, procs=8):
+    rng = np.random.default_rng(seed)
+    runtime = rng.integers(10, 200, n).astype(float)
+    return onega.Workload(
+        {
+            "submit": np.cumsum(rng.integers(1, 40, n)).astype(float),
+            "runtime": runtime,
+            "procs": rng.integers(1, procs + 1, n),
+            "estimate": runtime * rng.uniform(1, 3, n),
+        },
+        onega.Meta(procs=procs),
+    )
+
+
+def test_missing_packages_are_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(virtual_tools.shutil, "which", lambda name, path: None)
+    assert not virtual_tools.have_slurm()
+    with pytest.raises(onega.SimulationError) as refused:
+        onega.virtual(stream(), tmp_path / "x", procs=8)
+    for package in ("slurmctld", "slurmd", "slurm-client", "munge", "faketime"):
+        assert package in str(refused.value)
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"procs": 4}, "wider than 4"),
+        ({"procs": 8, "speed": 0.5}, "between 1 and 200"),
+        ({"procs": 8, "speed": 1000}, "between 1 and 200"),
+        ({"procs": 8, "repeat": 0}, "at least 1"),
+    ],
+)
+def test_wrong_arguments_are_refused(options, words, tmp_path):
+    with pytest.raises(onega.SimulationError, match=words):
+        onega.virtual(stream(), tmp_path, **options)
+
+
+def test_streams_begin_at_zero_and_hold_no_waits():
+    given = stream().with_columns(pl.col("submit") + 500, pl.lit(3.0).alias("wait"), note="later")
+    checked = check_stream(given, 8)
+    assert checked.column("submit")[0] == 0
+    assert not checked.has("wait")
+    broken = given.with_columns(pl.lit(None, dtype=pl.Float64).alias("runtime"), note="none")
+    with pytest.raises(onega.SimulationError, match="no positive run time"):
+        check_stream(broken, 8)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "runtime", "minutes"), [(60, 1, 1), (61, 1, 2), (np.nan, 130, 3), (0, 5, 1)]
+)
+def test_limits_in_minutes(estimate, runtime, minutes):
+    assert limit_minutes(estimate, runtime) == minutes
+
+
+def test_only_folders_of_earlier_runs_are_cleared(tmp_path):
+    place = prepare_folder(tmp_path / "new")
+    (place / "run-1").mkdir()
+    (place / "run-1.swf").write_text("x")
+    (place / "notes.txt").write_text("mine")
+    assert prepare_folder(place) == place
+    assert sorted(path.name for path in place.iterdir()) == ["notes.txt", "onega-virtual.json"]
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.tex").write_text("x")
+    with pytest.raises(onega.SimulationError, match="choose an empty folder"):
+        prepare_folder(other)
+    assert (other / "thesis.tex").exists()
+
+
+def test_the_configuration_stays_on_loopback_and_in_its_folder(tmp_path):
+    conf = VirtualConf(tmp_path, 100, 20.0, scheduler_parameters("fine"), 20_000)
+    text = conf.text()
+    assert "NodeName=v[001-100]" in text
+    assert "Port=[20001-20100]" in text
+    assert "NoInAddrAny,NoCtldInAddrAny" in text
+    # Budgets of computing time are read on the fast clock.
+    assert "MessageTimeout=400" in text
+    assert "bf_max_time=600" in text
+    paths = [line.rpartition("=")[2] for line in text.splitlines() if "=/" in line]
+    assert all(path.startswith(str(tmp_path)) or path == "/bin/true" for path in paths)
+    single = VirtualConf(tmp_path, 1, 1.0, "bf_max_time=7", 20_000)
+    assert "NodeName=v1 " in single.text()
+    assert single.scaled_parameters().count("bf_max_time") == 1
+
+
+def test_settings(tmp_path):
+    assert scheduler_parameters("stock") == ""
+    assert "bf_interval=1," in scheduler_parameters("fine")
+    assert scheduler_parameters("bf_interval=5, bf_continue") == "bf_interval=5,bf_continue"
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("SchedulerParameters=bf_window=99\n")
+    assert scheduler_parameters(str(conf)) == "bf_window=99"
+    with pytest.raises(onega.SimulationError, match="neither stock nor fine"):
+        scheduler_parameters("no such/file")
+
+
+def test_node_lists():
+    assert node_numbers("v007") == [7]
+    assert node_numbers("v[001-003,010]") == [1, 2, 3, 10]
+
+
+JOBCOMP = (
+    "JobId={} UserId=x(1) Name={} JobState={} TimeLimit=2 StartTime=2026-01-01T00:00:{} "
+    "EndTime=2026-01-01T00:01:{} NodeList={} NodeCnt={} SubmitTime=2026-01-01T00:00:01 \n"
+)
+
+
+@pytest.fixture
+def left_behind(tmp_path):
+    """Logs of two jobs; the second takes over the first's nodes, half a second after its end."""
+    (tmp_path / "jobcomp.log").write_text(
+        JOBCOMP.format(1, 17, "COMPLETED", "02", "02", "v[1-2]", 2)
+        + JOBCOMP.format(2, 18, "TIMEOUT", "10", "50", "v2", 1)
+    )
+    (tmp_path / "slurmctld.log").write_text(
+        "[2026-01-01T00:00:01.100] _slurm_rpc_submit_batch_job: JobId=1 InitPrio=1 usec=1\n"
+        "[2026-01-01T00:00:02.250] sched: Allocate JobId=1 NodeList=v[1-2] #CPUs=2\n"
+        "[2026-01-01T00:00:02.300] _slurm_rpc_submit_batch_job: JobId=2 InitPrio=1 usec=1\n"
+        "garbage without a stamp\n"
+        "[2026-01-01T00:00:09.500] _job_complete: JobId=1 done\n"
+        "[2026-01-01T00:00:10.000] sched: Allocate JobId=2 NodeList=v2 #CPUs=1\n"
+    )
+    (tmp_path / "launches").write_text("1 1767225602.750000\n")
+    return tmp_path
+
+
+def test_logs_are_read_to_the_millisecond(left_behind):
+    rows = collect(left_behind)
+    zero = unix_time("2026-01-01T00:00:00")
+    assert rows["name"].to_list() == [17, 18]
+    assert (rows["submitted"] - zero).to_list() == pytest.approx([1.1, 2.3])
+    assert (rows["start"] - zero).to_list() == pytest.approx([2.25, 10])
+    # The second job's end isn't in slurmctld's log: the whole second stands.
+    assert (rows["end"] - zero).to_list() == pytest.approx([9.5, 110])
+    assert rows["by"].to_list() == ["main", "main"]
+    assert rows["launched"][0] - zero == pytest.approx(2.75)
+    assert handovers(rows).tolist() == [[2.0, pytest.approx(0.5)]]
+    assert unix_time("Unknown") is None
+
+
+def test_laws_of_overheads_are_found_again():
+    """40 000 draws: mean within 4·sd/√n, of the law and of what it draws; error rate 1e-4."""
+    rng = np.random.default_rng(3)
+    law = OverheadLaw.fit(rng.gamma(2.0, 0.5, 40_000))
+    assert abs(law.mean - 1.0) < 4 * np.sqrt(0.5 / 40_000)
+    assert law.sd == pytest.approx(np.sqrt(0.5), rel=0.02)
+    drawn = law.draw(40_000, rng)
+    assert abs(drawn.mean() - law.mean) < 4 * law.sd / np.sqrt(40_000)
+    assert drawn.std() == pytest.approx(law.sd, rel=0.03)
+    assert drawn.min() >= 0
+    none = OverheadLaw.fit([np.nan])
+    assert none.draw(3, rng).tolist() == [0, 0, 0]
+    constant = OverheadLaw.fit([0.5, 0.5])
+    assert constant.draw(2, rng).tolist() == [0.5, 0.5]
+    early = OverheadLaw.fit([-1.0, 1.0])
+    assert early.mean == 0.5
+
+
+def test_the_release_is_a_line_through_the_medians():
+    width = np.repeat([1, 2, 4, 8, 16, 32], 21)
+    line = Release.fit(width, 0.5 + 0.1 * width)
+    assert (line.base, line.per_node) == pytest.approx((0.5, 0.1))
+    assert line.seconds([10]).tolist() == pytest.approx([1.5])
+    assert Release.fit([], []) == Release()
+    assert Release.fit([3, 3], [1.0, 2.0]) == Release(1.5, 0.0, 2)
+
+
+@pytest.fixture
+def laws():
+    law = OverheadLaw.fit([0.5, 1.0, 2.0])
+    return Overheads(law, law, law, Release(0.3, 0.01, 9))
+
+
+def test_overheads_are_applied_saved_and_loaded(laws, tmp_path):
+    jobs = stream()
+    longer = laws.apply(jobs, rng=1)
+    assert np.all(longer.column("runtime") > jobs.column("runtime"))
+    delays = laws.delays(jobs, rng=1)
+    assert delays.release.tolist() == pytest.approx((0.3 + 0.01 * jobs.column("procs")).tolist())
+    laws.save(tmp_path / "laws.json")
+    assert Overheads.load(tmp_path / "laws.json") == laws
+    (tmp_path / "bad.json").write_text('{"launch": 3}')
+    with pytest.raises(onega.SimulationError, match="no laws of overheads"):
+        Overheads.load(tmp_path / "bad.json")
+
+
+def pretend(laws, jobs, procs=8):
+    """Two "real" runs: the model of Slurm itself, with two draws of its loops' phases."""
+    runs = []
+    for seed in (1, 2):
+        schedule = onega.simulate(jobs, procs, "slurm", rng=seed)
+        log = jobs.with_columns(
+            pl.Series("wait", schedule.start - jobs.column("submit")),
+            pl.Series("runtime", schedule.end - schedule.start),
+            note="pretended",
+        )
+        runs.append(VirtualRun(log, pl.DataFrame(), 1.0, 0.0))
+    pair = onega.adequacy(runs[0].log, runs[1].log)
+    return VirtualResult(jobs, procs, 20.0, "", "none", tuple(runs), (pair,), laws)
+
+
+def test_models_beside_the_real_system(laws):
+    result = pretend(laws, stream(120, seed=4))
+    assert result.ideal == result.pairs[0].P
+    table = compare_with_models(result, ["fcfs", "easy", "slurm"], draws=2, rng=3)
+    rows = table.to_polars()
+    assert rows["model"].to_list() == ["the real Slurm", *(["fcfs"] * 2), *(["easy"] * 2),
+                                       *(["slurm"] * 2)]  # fmt: skip
+    assert table.best["model"] == "slurm"
+    assert {"P_50", "P_100", "P_120"} <= set(rows.columns)
+    assert rows["P_120"].to_list() == pytest.approx(rows["P"].to_list())
+    flat = table.summary()
+    assert flat["best_P"] == table.best["P"]
+    assert flat["fcfs.P"] > flat["slurm.P"]
+    assert len(result.plot("along").data) == 1
+
+
+def test_streams_with_a_logs_statistics():
+    log = stream(400, seed=9, procs=16)
+    made = make_stream(log, 100, procs=16, shrink=2, rng=1)
+    assert len(made) == 100
+    assert made.column("submit")[0] == 0
+    assert made.column("runtime").min() >= 10
+    assert np.all(made.column("estimate") >= made.column("runtime"))
+    assert made.column("procs").max() <= 16
+    assert made == make_stream(log, 100, procs=16, shrink=2, rng=1)
+    with pytest.raises(onega.SimulationError, match="positive"):
+        make_stream(log, 100, procs=16, shrink=0)
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def gone(pid, seconds=10.0):
+    deadline = time.monotonic() + seconds
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not alive(pid)
+
+
+@pytest.fixture
+def keeper():
+    process = subprocess.Popen(
+        [sys.executable, "-I", virtual_keeper.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+
+    def ask(**request):
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        process.stdin.flush()
+        return json.loads(process.stdout.readline())
+
+    ask.process = process
+    yield ask
+    process.stdin.close()
+    process.wait(timeout=20)
+    process.stdout.close()
+
+
+def spawn(ask, tmp_path, code, name="daemon"):
+    log = tmp_path / f"{name}.out"
+    argv = [sys.executable, "-I", "-c", code]
+    return ask(do="spawn", name=name, argv=argv, env={}, log=str(log))["pid"], log
+
+
+def text_of(log):
+    deadline = time.monotonic() + 10
+    while not log.read_text().endswith("\n") and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return log.read_text()
+
+
+DETACHED = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        print(os.getpid(), flush=True)
+        time.sleep(600)
+    os._exit(0)
+time.sleep(600)
+"""
+
+
+def test_the_keeper_ends_daemons_and_what_detached_itself(keeper, tmp_path):
+    pid, log = spawn(keeper, tmp_path, DETACHED)
+    step = int(text_of(log))
+    (tmp_path / "shared").write_text("x")
+    keeper(do="unlink", paths=[str(tmp_path / "shared"), str(tmp_path / "never")])
+    assert keeper(do="status")["dead"] == []
+    assert keeper(do="end") == {"killed": [], "left": 0}
+    assert gone(pid, 0.5)
+    assert gone(step, 0.5)
+    assert not (tmp_path / "shared").exists()
+
+
+def test_the_keeper_cleans_up_when_its_driver_vanishes(keeper, tmp_path):
+    pid, log = spawn(keeper, tmp_path, DETACHED)
+    step = int(text_of(log))
+    keeper.process.stdin.close()
+    keeper.process.wait(timeout=20)
+    assert gone(pid, 0.5)
+    assert gone(step, 0.5)
+
+
+def test_daemons_die_with_a_killed_keeper(keeper, tmp_path):
+    pid, log = spawn(keeper, tmp_path, "import time; print(1, flush=True); time.sleep(600)")
+    text_of(log)
+    os.kill(keeper.process.pid, 9)
+    assert gone(pid)
+
+
+def test_the_keeper_knows_who_has_ended_and_kills_the_stubborn(keeper, tmp_path):
+    pid, _ = spawn(keeper, tmp_path, "pass", "short")
+    assert gone(pid)
+    stubborn, log = spawn(
+        keeper, tmp_path,
+        "import signal, time; signal.signal(15, signal.SIG_IGN); print(1, flush=True)\n"
+        "time.sleep(600)", "stubborn",
+    )  # fmt: skip
+    text_of(log)
+    deadline = time.monotonic() + 5
+    while keeper(do="status")["dead"] != ["short"] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert keeper(do="status")["dead"] == ["short"]
+    assert keeper(do="end")["killed"] == ["stubborn"]
+    assert gone(stubborn, 0.5)
