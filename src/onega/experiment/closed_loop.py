@@ -25,7 +25,6 @@ Reaction = Literal["sizes", "thinks"]
 REACTIONS: Final = ("sizes", "thinks")
 
 _STATIC: Final[dict[str, KeyFunction]] = {
-    "lcfs": lambda now, submit, estimate, procs: -submit,
     "spf": lambda now, submit, estimate, procs: estimate,
     "lpf": lambda now, submit, estimate, procs: -estimate,
     "saf": lambda now, submit, estimate, procs: estimate * procs,
@@ -137,6 +136,8 @@ def _rule(model: ReactiveUsers, policy: Any) -> Policy:  # noqa: ANN401
     rule = Policy.parse(policy)
     if rule.preemptive:
         raise ExperimentError(f"{rule} preempts; a closed loop takes orders that don't")
+    if rule.order == "lcfs":
+        raise ExperimentError("lcfs isn't possible in a closed loop; take fcfs, spf, saf, wfp3, …")
     if rule.knowledge is None:
         has = model.jobs["estimate"].null_count() < model.jobs.height
         rule = rule.knowing("estimate" if has else "runtime")

@@ -16,6 +16,7 @@ from onega.core.schedule import Schedule
 from onega.core.workload import Workload
 from onega.experiment.feedback import REGULAR, feedback, observed, submissions_of
 from onega.experiment.feedback_fit import COEFFICIENTS, GROUPS
+from onega.experiment.feedback_state import middle_levels
 
 SESSION_GAP = 3600.0
 """Seconds. Who submits again within an hour of the last submission, or of its end, is still at it
@@ -96,7 +97,7 @@ class ReactiveUsers:
         coefficients = _coefficients(schedule, users, groups)
         submit = table["submit"].to_numpy()
         first, last = float(submit.min()), float(submit.max())
-        jobs = _lines(table.with_columns(pl.Series("user", place)))
+        jobs = _lines(table.with_columns(pl.Series("user", place)), cuts)
         return cls(
             jobs, users.astype(np.int64), coefficients, cuts, schedule.cluster.procs, first,
             WEEK * max(1.0, float(np.ceil((last - first + 1) / WEEK))), _discouragement(jobs),
@@ -145,7 +146,7 @@ def _coefficients(schedule: Schedule, users: Ints, groups: Collection[str] | Non
     return result
 
 
-def _lines(table: pl.DataFrame) -> pl.DataFrame:
+def _lines(table: pl.DataFrame, cuts: dict[str, Floats]) -> pl.DataFrame:
     """Lay out users' lines: sessions, who waits for what, think times."""
     ordered = table.sort("user", "submit", maintain_order=True)
     user, submit, end = (ordered[name].to_numpy() for name in ("user", "submit", "end"))
@@ -164,8 +165,10 @@ def _lines(table: pl.DataFrame) -> pl.DataFrame:
         "runtime",
         "procs",
         "estimate",
-        pl.col("waiting_level").alias("waiting"),
-        pl.col("busy_level").alias("busy"),
+        *(
+            pl.Series(name, middle_levels(ordered[name].to_numpy(), cuts[name]))
+            for name in ("waiting", "busy")
+        ),
         pl.Series("begins", begins),
         pl.Series("waits", waits),
         pl.Series("delay", delay),

@@ -56,3 +56,13 @@ def cut_points(values: Floats | Ints, levels: int = LEVELS) -> Floats:
 def levels_of(values: Floats | Ints, cuts: Floats) -> Floats:
     """Levels 0, 1/(k−1), …, 1; equal values have one level, so a level may stay empty."""
     return np.asarray(np.searchsorted(cuts, values, side="right") / cuts.size, dtype=np.float64)
+
+
+def middle_levels(values: Floats | Ints, cuts: Floats) -> Floats:
+    """Levels where equal values stand in the middle of all levels that they take.
+
+    Where nearly everybody sees an empty queue, that is neither a short nor a long one.
+    """
+    below = np.searchsorted(cuts, values, side="left")
+    upto = np.searchsorted(cuts, values, side="right")
+    return np.asarray((below + upto) / (2 * cuts.size), dtype=np.float64)

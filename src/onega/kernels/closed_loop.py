@@ -91,10 +91,14 @@ class Crowd(NamedTuple):
 
 @part
 def _level(cuts: Floats, value: float) -> float:
-    level = 0
-    while level < cuts.size and cuts[level] <= value:
-        level += 1
-    return level / cuts.size
+    """Return the middle of the levels that a value takes: 0 … 1, 1/2 where all are equal."""
+    below = 0
+    while below < cuts.size and cuts[below] < value:
+        below += 1
+    upto = below
+    while upto < cuts.size and cuts[upto] <= value:
+        upto += 1
+    return (below + upto) / (2 * cuts.size)
 
 
 @part
@@ -195,7 +199,9 @@ def _submit(crowd: Crowd, m: Record, waiting: int, jobs: Records) -> bool:
             job.work = _moved(
                 crowd.sizes[0], line.r_low, line.r_high, shift, crowd.draws[place + 1]
             )
-            job.expect = line.expect * (job.work / line.work)
+            job.expect = job.work
+            if line.expect != line.work:
+                job.expect = line.expect * (job.work / line.work)
         shift = user.wp * queue + user.bp * busy
         if shift != 0.0:
             width = _moved(crowd.sizes[1], line.p_low, line.p_high, shift, crowd.draws[place + 2])
