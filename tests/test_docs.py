@@ -56,7 +56,7 @@ def test_python_snippets_run(page, tmp_path, monkeypatch):
     for block in blocks(page.read_text(encoding="utf-8"), "python"):
         if not block.remark.startswith("no-run"):
             padded = "\n" * (block.line - 1) + block.text
-            exec(compile(padded, str(page), "exec"), namespace)
+            exec(compile(padded, str(page), "exec", dont_inherit=True), namespace)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_ids)

@@ -1,5 +1,7 @@
 """Cleaning the obvious way, row by row."""
 
+from itertools import pairwise
+
 
 def flooded(rows: list[dict], jobs: int, window: float) -> set[int]:
     """Rows in some window [t, t + window) of one user's that holds at least ``jobs`` of them."""
@@ -39,4 +41,5 @@ def clean(rows: list[dict], procs: int | None) -> list[dict]:
         and (row["procs"] or 0) > 0
         and (procs is None or row["procs"] <= procs)
     ]
-    return sorted(kept, key=lambda row: row["submit"])
+    in_order = all(a["submit"] <= b["submit"] for a, b in pairwise(kept))
+    return kept if in_order else sorted(kept, key=lambda row: (row["submit"], row["job"]))

@@ -6,6 +6,7 @@ wrong (one line on stderr says what); 130 stopped by Ctrl-C.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -77,6 +78,8 @@ def make_app() -> typer.Typer:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command; every foreseeable failure is one line on stderr and exit code 2."""
+    # Importing makes hundreds of thousands of objects that live on: don't go through them often.
+    gc.set_threshold(200_000, 20, 50)
     try:
         command = typer.main.get_command(make_app())
         code = command.main(args=arguments, prog_name="onega", standalone_mode=False)

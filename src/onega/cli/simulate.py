@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -145,6 +146,7 @@ def simulate(
     flags = {name: value for name, value in locals().items() if name in MachineFlags.__slots__}
     file_format = _checked_format(format, out)
     rule = Policy.parse(policy)
+    import_module("onega.simulation.simulate")  # first, so that the reader may use compiled code
     with _warnings_as_remarks():
         log = read_trace(
             trace, format=from_format, map_file=map_file, columns=column, timezone=timezone

@@ -165,7 +165,7 @@ class Policy:
         order = ALIASES.get(order, order) if plus else order
         if order not in ORDERS:
             known = [*ORDERS, *ALIASES]
-            raise SimulationError(f"unknown policy {text!r}; {suggest(compact, known)}[+backfill]")
+            raise SimulationError(f"unknown policy {text!r}; {suggest(order, known)}[+backfill]")
         if plus and backfill.strip() not in BACKFILLS:
             raise SimulationError(
                 f"unknown backfilling in {text!r}; {suggest(backfill.strip(), BACKFILLS)}"

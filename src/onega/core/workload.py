@@ -36,7 +36,8 @@ class Workload:
     Notes
     -----
     Rows keep the order they were given in. The simulator takes them by ``submit``, and rows that
-    were submitted at the same instant in the order of the table.
+    were submitted at the same instant in the order of the table (of ids, if the table isn't sorted
+    by ``submit``: see `sorted`).
     """
 
     table: pl.DataFrame
@@ -159,10 +160,15 @@ class Workload:
         return self._with(self.table.with_columns(*exprs, **named), note)
 
     def sorted(self) -> Workload:
-        """Rows by submission; equal submissions keep the order they have."""
+        """Rows by submission.
+
+        A table that is sorted already keeps its order at equal submissions. In one that isn't, the
+        order of rows says nothing about who came first, but ids do: they are given at submission.
+        """
         if self.table["submit"].is_sorted():
             return self
-        return self._with(self.table.sort("submit", maintain_order=True), "sorted by submission")
+        ordered = self.table.sort("submit", "job", maintain_order=True)
+        return self._with(ordered, "sorted by submission, then id")
 
     def _with(self, table: pl.DataFrame, note: str) -> Workload:
         return Workload(table, self.meta.noting(note))

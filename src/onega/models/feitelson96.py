@@ -36,6 +36,8 @@ class Feitelson96(WorkloadModel):
         P(n) ∝ n^(−order), times the emphasis; the paper has 1.5.
     emphasis
         Factors for serial jobs, powers of two, multiples of ten, squares and the whole machine.
+        The defaults, like those of ``short`` and ``long``, are round numbers for a first look, not
+        the paper's: fit a log for anything else.
     short, long
         Mean run times (seconds) of the two kinds of jobs.
     slope, level

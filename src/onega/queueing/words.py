@@ -67,7 +67,7 @@ def _log_sentences(result: Stability) -> list[str]:
         return []
     said = []
     low, high = estimates.rho_ci
-    if low == low:
+    if result.constant.method != "saturation" and low == low:
         said.append(
             f"From {estimates.jobs:,} jobs, with {estimates.confidence:.0%} confidence ρ lies "
             f"between {low:.3g} and {high:.3g}."

@@ -47,8 +47,9 @@ def compile_priority(priority: Priority) -> Any:  # noqa: ANN401
         inner.compile(SIGNATURE.args)
 
         def guarded(now: float, submit: float, estimate: float, procs: float) -> float:
+            value: float = np.nan
             try:
-                value = float(inner(now, submit, estimate, procs))
+                value = 1.0 * inner(now, submit, estimate, procs)  # float() refuses a bool here
             except Exception:
                 value = np.nan
             return value

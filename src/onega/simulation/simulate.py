@@ -107,11 +107,11 @@ def _machine(cluster: Cluster | int, rates: RateControl | None, power: Power | N
 
 
 def _by_arrival(workload: Workload) -> Ints | None:
-    """Return the rows in the order of submission (table order at ties); None if they are so."""
+    """Return the rows in the order of submission, as `Workload.sorted`; None if they are so."""
     submit = workload.table["submit"]
     if submit.is_sorted():
         return None
-    return np.argsort(submit.to_numpy(), kind="stable")
+    return np.lexsort((workload.table["job"].to_numpy(), submit.to_numpy()))
 
 
 def _scatter(by_arrival: Ints | None) -> Callable[[Floats], Floats]:

@@ -8,7 +8,7 @@ The rules, in the order in which they are applied (a row is counted by the first
 3. ``missing_width``: width unknown or not positive: dropped.
 4. ``missing_runtime``: run time unknown or not positive: dropped.
 5. ``too_wide``: wider than the machine, if its size is known: dropped.
-6. ``unsorted``: rows out of order (negative gaps): sorted by submission.
+6. ``unsorted``: rows out of order (negative gaps): sorted by submission, then id.
 7. ``flurries`` (only if asked for): one user's floods: dropped.
 8. ``jitter`` (only if asked for): jobs stamped with the same instant: spread within it.
 
@@ -161,7 +161,7 @@ def _sort(table: pl.DataFrame, workload: Workload) -> Step:
     found = table.filter(late)
     why = "jobs submitted before the job in the row above (negative gaps): rows were sorted"
     finding = Finding("unsorted", "changed", found.height, why, examples(found))
-    return (table.sort("submit", maintain_order=True) if found.height else table), (finding,)
+    return (table.sort("submit", "job", maintain_order=True) if found.height else table), (finding,)
 
 
 RULES: Final[dict[str, Callable[[pl.DataFrame, Workload], Step]]] = {

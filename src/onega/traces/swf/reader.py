@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
@@ -42,6 +43,11 @@ _CODES: Final = 6
 _ALLOCATED, _REQUESTED, _STATUS = (NUMBER_OF[c] for c in ("procs", "requested_procs", "status"))
 
 
+def _small() -> int:
+    """Bytes up to which plain Python is taken: fewer if numba has been loaded anyway."""
+    return SMALL >> 4 if "numba" in sys.modules else SMALL
+
+
 def read_swf(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Workload:
     """Read a log in Standard Workload Format.
 
@@ -53,7 +59,7 @@ def read_swf(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -
     stream = line_blocks(path, limits)
     first = next(stream, b"")
     second = next(stream, None)
-    if second is None and len(first) <= SMALL:
+    if second is None and len(first) <= _small():
         reading.take(first, tokenize_python(first))
         return reading.finish()
     reading.expect(path, first)
