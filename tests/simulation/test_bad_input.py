@@ -62,6 +62,7 @@ def test_an_empty_workload():
         ("fcfs+conservatve", "conservative"),
         ("lcfs_pr", "lcfs-pr"),
         ("unicf", "unicef"),
+        ("wpf3+easy", "wfp3"),
     ],
 )
 def test_a_misspelt_policy(policy, nearest):

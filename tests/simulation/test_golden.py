@@ -70,3 +70,10 @@ def test_mean_waits_of_an_independent_program(shared, log, procs, jobs, policy, 
     schedule = onega.simulate(runnable, procs, policy)
     # The means are sums of whole seconds, so only the last division rounds.
     assert schedule.summary()["mean_wait"] == pytest.approx(mean_wait, rel=1e-12)
+
+
+def test_pyss_from_the_file_as_it_is(shared):
+    """Its rows stand in the order of completion: who came first at one instant is told by ids."""
+    log = onega.read(shared("traces", "pyss-easy-KTH-SP2.swf.gz"))
+    schedule = onega.simulate(log, 100, "easy", ties="event")
+    assert (schedule.jobs["wait"].to_numpy() == log.column("wait")).sum() == 28472
