@@ -38,7 +38,7 @@ def naive_closed_loop(lines, procs, period, until):
     for when, user in sorted((mine[0]["submit"], user) for user, mine in enumerate(lines)):
         call(user, when)
     while True:
-        coming = calls[0][0] if calls and calls[0][0] <= until else math.inf
+        coming = calls[0][0] if calls and calls[0][0] < until else math.inf
         now = min(coming, min((r[0] for r in running), default=math.inf))
         if now == math.inf:
             return done
@@ -51,7 +51,7 @@ def naive_closed_loop(lines, procs, period, until):
             elif line["waits"]:
                 at[job["user"]]["line"] += 1
                 call(job["user"], now + line["delay"])
-        while calls and calls[0][0] <= min(now, until):
+        while calls and calls[0][0] <= now and calls[0][0] < until:
             user = heapq.heappop(calls)[2]
             mine, place = lines[user], at[user]["line"]
             line = mine[place]

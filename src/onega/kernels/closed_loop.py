@@ -224,7 +224,7 @@ def _next_submission(crowd: Crowd, m: Record, jobs: Records) -> float:
     if crowd.heap.size[0] == 0 or m.arrived == jobs.size:
         return np.inf
     when = crowd.heap.entry[0].key
-    return when if when <= crowd.rules[0].until else np.inf
+    return when if when < crowd.rules[0].until else np.inf
 
 
 @kernel
