@@ -28,9 +28,6 @@ def curves(result: Feedback, *, hours: tuple[int, int] | None = None) -> go.Figu
         label, unit, units = _ATTRIBUTE[name[1]]
         attribute = "runtime" if name[1] == "R" else "procs"
         overall = float(result.submissions[attribute].mean()) / unit  # type: ignore[arg-type]
-        figure.add_hline(
-            y=overall, line={"color": INK, "dash": "dash", "width": 1}, row=row, col=column
-        )
         for sign, colour in (("+", ORANGE), ("-", BLUE)):
             group = result.group(name + sign)
             points = table.filter(pl.col("group") == group.name)
@@ -46,12 +43,18 @@ def curves(result: Feedback, *, hours: tuple[int, int] | None = None) -> go.Figu
                 ),
                 row, column,
             )  # fmt: skip
+        # After the traces: a line isn't drawn on a panel that is still empty.
+        figure.add_hline(
+            y=overall, line={"color": INK, "dash": "dash", "width": 1}, row=row, col=column
+        )
         figure.update_xaxes(axis(f"level of {_FACTOR[name[0]]}"), dtick=1, row=row, col=column)
         figure.update_yaxes(axis(f"mean {label}", units), rangemode="tozero", row=row, col=column)
     note = "users who submit more or less of it the fuller the machine; dotted: under 20 % of jobs"
     if hours is not None:
         note = f"submitted between {hours[0]} and {hours[1]} o'clock; {note}"
-    return styled(figure, "How users react to the queue", note, height=720)
+    figure = styled(figure, "How users react to the queue", f"{note}; dashed: all jobs", height=740)
+    figure.update_layout(legend={"y": 1.05}, margin={"t": 140})
+    return figure
 
 
 def evidence(result: Feedback) -> go.Figure:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import plotly.graph_objects as go
 
-from onega.figures.theme import COLOURS, axis, styled
+from onega.figures.theme import COLOURS, INK, axis, styled
 
 if TYPE_CHECKING:
     from onega.models.users_clusters import GroupChoice
@@ -22,11 +22,11 @@ def choice(result: GroupChoice) -> go.Figure:
         figure.add_bar(
             x=rows["groups"], y=100 * rows["share_of_area"], name=f"group {number}",
             customdata=100 * rows.select("share_of_jobs", "share_of_users").to_numpy(),
-            marker={"color": COLOURS[(number - 1) % len(COLOURS)]},
+            marker={"color": (*COLOURS, INK)[(number - 1) % 8]},
             hovertemplate="%{y:.1f} % of the area, %{customdata[0]:.1f} % of jobs, "
             "%{customdata[1]:.1f} % of users<extra></extra>",
         )  # fmt: skip
-    figure.update_layout(barmode="stack")
+    figure.update_layout(barmode="stack", legend_traceorder="normal")
     figure.update_xaxes(axis("number of groups"), dtick=1)
     figure.update_yaxes(axis("share of the area", "%"), range=[0, 100])
     note = f"suggested: {result.suggested}, the last before a group falls below 1 % of the area"
