@@ -222,6 +222,7 @@ def test_one_user_and_constant_widths_are_answered():
 def test_result_is_complete():
     result = feedback(planted_log(1), permutations=19)
     assert tuple(one.name for one in result.groups) == GROUPS
+    assert "fewer than 159" in str(result.report)
     flat = result.summary()
     assert flat["jobs"] == 2400
     assert all(f"{name}_share" in flat for name in GROUPS)

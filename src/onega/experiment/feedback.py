@@ -230,7 +230,7 @@ def feedback(
     groups = _groups(models, seen.cell, table.height, permutations, seed)
     return Feedback(
         table, users, models.jobs, models.coefficients(), groups, cuts, hours, permutations, level,
-        schedule.report + Report.of([*notes, *left_out]),
+        schedule.report + Report.of([*notes, *left_out, *_too_few(permutations, level)]),
         (f"feedback of {schedule!r}", f"rng={describe_seed(seed)}"),
     )  # fmt: skip
 
@@ -342,6 +342,15 @@ def _observations(regular: pl.DataFrame) -> tuple[Observations, Ints]:
     names = ("waiting", "busy", "runtime", "procs")
     levels = (regular[f"{name}_level"].to_numpy()[order] for name in names)
     return Observations(user[order], cell[order], *levels), users.astype(np.int64)
+
+
+def _too_few(permutations: int, level: float) -> list[Finding]:
+    """Say so if chance was tried too seldom for anything to survive: the least p is 8/(N + 1)."""
+    needed = int(np.ceil(len(GROUPS) / level)) - 1
+    if not 0 < permutations < needed:
+        return []
+    why = f"permutations: no group can survive at {level:g} with fewer than {needed}"
+    return [Finding("few_permutations", "noted", permutations, why)]
 
 
 def _groups(
