@@ -14,7 +14,7 @@ from onega.traces.archive import BASE_URL, CATALOGUE, cache_directory, fetch, fi
 from onega.traces.archive.catalogue import ArchiveLog
 
 LINES = [f"{n} {n * 60} 0 100 4 -1 -1 4 600 -1 1 1 1 1 1 1 -1 -1" for n in range(1, 2001)]
-LOG = gzip.compress("\n".join(LINES).encode())
+LOG = gzip.compress("\n".join(LINES).encode(), mtime=0)
 
 
 class Server:
@@ -152,7 +152,7 @@ def test_file_became_shorter(get, server):
     with pytest.raises(TraceError, match="500"):
         get()
     lines = "\n".join(LINES).encode()
-    server.content = gzip.compress(lines, 9)[:4000]
+    server.content = gzip.compress(lines, 9, mtime=0)[:4000]
     with pytest.raises(TraceError, match="not the log"):
         get()
 
@@ -181,7 +181,10 @@ def test_refused(get, server, status):
     [
         (LOG[:-30], "cut short"),
         (b"<html>not found</html>", "not the log: 2 fields"),
-        (gzip.compress("\n".join(LINES[:7]).encode()), "7 jobs where the catalogue says 2000"),
+        (
+            gzip.compress("\n".join(LINES[:7]).encode(), mtime=0),
+            "7 jobs where the catalogue says 2000",
+        ),
         (b"", "is empty"),
     ],
 )
