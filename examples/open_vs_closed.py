@@ -7,9 +7,12 @@ other jobs, so part of the gain is eaten, or turned into work.
 
 from __future__ import annotations
 
+import statistics
 import sys
 
 import onega
+
+SEEDS = range(1, 6)
 
 
 def main(path: str) -> None:
@@ -17,7 +20,6 @@ def main(path: str) -> None:
     procs = log.meta.procs or int(log.column("procs").max())
     survive = onega.feedback(log).to_polars().filter("survives")["group"].to_list()
     users = onega.ReactiveUsers.fit(log, groups=survive)
-    users = onega.calibrate(users, procs, "easy", rng=1)
     print(f"{len(log)} jobs, {users.users.size} users; reactions that survive chance: {survive}")
     more = round(1.1 * procs)
     cases = {
@@ -25,17 +27,25 @@ def main(path: str) -> None:
         f"easy, {procs}": (procs, "easy"),
         f"easy, {more}": (more, "easy"),
     }
-    print(f"{'':12}{'':8}{'jobs':>8}{'area, proc·days':>17}{'mean wait, h':>14}"
-          f"{'slowdown':>10}{'used':>7}{'Jain':>7}")  # fmt: skip
+    print(f"median (least–most) of {len(SEEDS)} runs")
     for name, (size, policy) in cases.items():
         for loop, reactions in (("open", ()), ("closed", ("sizes", "thinks"))):
-            run = onega.closed_loop(users, size, policy, rng=1, reactions=reactions)
-            flat = run.summary()
-            area = float(run.workload.column("procs") @ run.work) / 86400
-            fair = run.fairness().summary()["jain_mean_bounded_slowdown"]
-            print(f"{name:12}{loop:8}{len(run):8}{area:17.0f}{flat['mean_wait'] / 3600:14.1f}"
-                  f"{flat['mean_bounded_slowdown']:10.1f}{flat['utilisation']:7.1%}"
-                  f"{fair:7.2f}")  # fmt: skip
+            rows = []
+            for seed in SEEDS:
+                calm = onega.calibrate(users, procs, "easy", rng=seed)
+                run = onega.closed_loop(calm, size, policy, rng=seed, reactions=reactions)
+                area = float(run.workload.column("procs") @ run.work) / 86400
+                wait = run.summary()["mean_wait"] / 3600
+                jain = run.fairness().summary()["jain_mean_bounded_slowdown"]
+                rows.append((len(run), area, wait, jain))
+            jobs, area, wait, jain = (sorted(column) for column in zip(*rows, strict=True))
+            print(f"{name:10} {loop:7} jobs {spread(jobs, 0)}, area {spread(area, 0)} proc·days, "
+                  f"mean wait {spread(wait, 1)} h, Jain {spread(jain, 2)}")  # fmt: skip
+
+
+def spread(values: list[float], digits: int) -> str:
+    middle = statistics.median(values)
+    return f"{middle:.{digits}f} ({values[0]:.{digits}f}–{values[-1]:.{digits}f})"
 
 
 if __name__ == "__main__":
