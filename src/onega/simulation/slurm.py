@@ -153,45 +153,24 @@ def _run(
     rng: Rng,
     progress: Progress | None,
 ) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
+    """Run the kernel in portions: Ctrl-C and progress live here."""
     from onega.kernels import slurm as kernel
 
-    rules = np.zeros(1, kernel.RULES)
-    for name, value in (
-        ("procs", procs),
-        ("bf_interval", parameters.bf_interval if parameters.backfill else np.inf),
-        ("bf_resolution", parameters.bf_resolution),
-        ("bf_window", 60.0 * parameters.bf_window),
-        ("bf_max_job_test", parameters.bf_max_job_test),
-        ("sched_interval", parameters.sched_interval),
-        ("batch_sched_delay", parameters.batch_sched_delay),
-        ("queue_depth", parameters.default_queue_depth),
-        ("defer", parameters.defer),
-        ("weight_age", parameters.weight_age),
-        ("weight_size", parameters.weight_size),
-        ("max_age", parameters.max_age),
-        ("favour_small", parameters.favour_small),
-    ):
-        rules[name] = value
-    first = float(jobs["submit"][0])
-    phase = np.array([BEAT, CYCLE, 0.5]) if rng is None else generator(rng).random(3)
-    clock = np.zeros(1, kernel.CLOCK)
-    second = np.floor(first)
-    clock["beat"], clock["wake"] = second - 1 + phase[0], second - 1 + phase[1]
-    if not parameters.backfill:
-        clock["wake"] = np.inf
-    clock["last_full"] = second - np.floor(phase[2] * max(parameters.sched_interval, 1))
-    clock["last_pass"] = clock["last_full"]
-    clock["last_cycle"] = second - parameters.bf_interval
+    clock = _make_clock(float(jobs["submit"][0]), parameters, rng)
     words = (procs + 63) // 64
     idle = np.zeros(words, np.uint64)
     for node in range(procs):
         idle[node // 64] |= np.uint64(1 << (node % 64))
-    most = min(jobs.size, procs)
     state = kernel.State(
-        rules, clock, jobs,
-        np.zeros(jobs.size, np.int64), np.zeros(most, np.int64),
-        idle, np.zeros(words, np.uint64), np.zeros((jobs.size, words), np.uint64),
-    )  # fmt: skip
+        _make_rules(procs, parameters),
+        clock,
+        jobs,
+        np.zeros(jobs.size, np.int64),
+        np.zeros(min(jobs.size, procs), np.int64),
+        idle,
+        np.zeros(words, np.uint64),
+        np.zeros((jobs.size, words), np.uint64),
+    )
     rounds = 4096
     while True:
         began = time.perf_counter()
@@ -205,3 +184,33 @@ def _run(
         if progress is not None:
             progress(float(clock["over"][0]) / jobs.size)
     return jobs["start"], jobs["end"], jobs["by"]
+
+
+def _make_rules(procs: int, parameters: SlurmParameters) -> npt.NDArray[np.void]:
+    from onega.kernels.slurm import RULES
+
+    rules = np.zeros(1, RULES)
+    for name in ("bf_resolution", "bf_max_job_test", "sched_interval", "batch_sched_delay"):
+        rules[name] = getattr(parameters, name)
+    for name in ("defer", "weight_age", "weight_size", "max_age", "favour_small"):
+        rules[name] = getattr(parameters, name)
+    rules["procs"] = procs
+    rules["bf_interval"] = parameters.bf_interval if parameters.backfill else np.inf
+    rules["bf_window"] = 60.0 * parameters.bf_window
+    rules["queue_depth"] = parameters.default_queue_depth
+    return rules
+
+
+def _make_clock(first: float, parameters: SlurmParameters, rng: Rng) -> npt.NDArray[np.void]:
+    """Stand the loops where they are in the second before the first submission."""
+    from onega.kernels.slurm import CLOCK
+
+    phase = np.array([BEAT, CYCLE, 0.5]) if rng is None else generator(rng).random(3)
+    clock = np.zeros(1, CLOCK)
+    second = np.floor(first)
+    clock["beat"] = second - 1 + phase[0]
+    clock["wake"] = second - 1 + phase[1] if parameters.backfill else np.inf
+    clock["last_full"] = second - np.floor(phase[2] * max(parameters.sched_interval, 1))
+    clock["last_pass"] = clock["last_full"]
+    clock["last_cycle"] = second - parameters.bf_interval
+    return clock
