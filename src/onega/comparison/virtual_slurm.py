@@ -130,8 +130,7 @@ class VirtualSlurm:
         place = self.folder / "munge"
         key = place / "key"
         key.unlink(missing_ok=True)
-        key.touch(mode=0o400)
-        with open(key, "r+b" if os.geteuid() == 0 else "wb") as file:
+        with open(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400), "wb") as file:
             file.write(os.urandom(128))
         files = {"key-file": key, "socket": place / "socket", "pid-file": place / "pid"}
         files |= {"log-file": place / "log", "seed-file": place / "seed"}
