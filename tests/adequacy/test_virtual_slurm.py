@@ -77,9 +77,16 @@ def wait_until(ready, seconds):
 
 def test_pilot_of_two_hundred_jobs_twice(tmp_path):
     jobs, before = stream(200, 64, longest=40), files_elsewhere()
-    place = tmp_path / "v"
-    result = onega.virtual(jobs, place, procs=64, speed=50, repeat=2)
-    assert processes_of(place) == []
+    # On a starved machine a run at 50 × may lose a job: the reference is then undefined, says why,
+    # and a second try is fair.
+    for attempt in ("v", "w"):
+        place = tmp_path / attempt
+        result = onega.virtual(jobs, place, procs=64, speed=50, repeat=2)
+        reason = result.summary()["P_undefined"]
+        if reason is None:
+            break
+    assert reason is None
+    assert processes_of(tmp_path) == []
     assert files_elsewhere() == before
     figures = result.summary()
     assert (figures["jobs"], figures["runs"]) == (200, 2)

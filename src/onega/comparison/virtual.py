@@ -109,6 +109,7 @@ class VirtualResult(Plottable):
             "P_ideal_min": min(values, default=None),
             "P_ideal_max": max(values, default=None),
             "P_pairs": values,
+            "P_undefined": next((p.reason for p in self.pairs if not p.defined), None),
             "prefixes": [
                 {"jobs": row.jobs, "P": row.P, "different": row.different}
                 for pair in self.pairs[:1]

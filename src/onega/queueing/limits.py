@@ -319,9 +319,10 @@ def request_probability(mu: float, law: LimitLaw, widths: Widths, *, shared: boo
         from scipy.special import gammaln
 
         k, r = widths.values, law.rate / mu
-        return float(
+        total = float(
             np.dot(widths.probs, np.exp(gammaln(k + 1) + gammaln(1 + r) - gammaln(k + 1 + r)))
         )
+        return min(1.0, total)
     t, weights = survival_grid(mu, law.atoms[law.atoms * mu < 700])
     done = -np.expm1(-mu * t)
     density = weights * mu * np.exp(-mu * t) * np.asarray(law.survival(t))
