@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -190,9 +191,11 @@ def _print_site(site: SiteAdequacy, title: str) -> None:
         ("observed", None, None, round(first["mean_wait_real"]), round(first["p95_wait_real"]), "")
     ]
     for row in site.to_polars().to_dicts():
-        figures = (round(row[key]) for key in columns)
+        figures = (None if math.isnan(row[key]) else round(row[key]) for key in columns)
         rows.append((row["policy"], *figures, f"{row['skill']:.2f}"))
-    rows.append(("mean of each width", round(first["baseline_P"]), None, None, None, "0.00"))
+    baseline = first["baseline_P"]
+    shown = None if math.isnan(baseline) else round(baseline)
+    rows.append(("mean of each width", shown, None, None, None, "0.00"))
     emit_table(f"{title} on {site.observed.cluster.procs} processors", rows, heads)
     out().print(site.sentence(), markup=False)
 

@@ -76,6 +76,8 @@ def convert(
     unknown = next((name for name in keep or () if name not in RULES), None)
     if unknown is not None:
         fail(f"no cleaning rule {unknown!r}; {suggest(unknown, RULES)}")
+    if target.exists() and target.samefile(source):
+        fail(f"{target} is the log itself; write to another file, so that nothing is lost")
     log = read_trace(
         source,
         format=from_format,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+import polars as pl
 import typer
 
 from onega.cli.console import emit_json, emit_table, progress, remark
@@ -59,6 +60,10 @@ def fit(
     log = read_trace(
         trace, format=format, map_file=map_file, columns=column, timezone=timezone, procs=procs
     )
+    usable = log.select((pl.col("runtime") > 0) & (pl.col("procs") > 0))
+    if len(usable) < len(log):
+        left_out = f"{len(log) - len(usable)} of {len(log)} jobs"
+        remark(f"left out {left_out} without a positive width or run time")
     with progress(f"fitting {model}"):
         fitted = MODELS[model].fit(log, rng=seed, **options)
     fitted.save(out)

@@ -26,7 +26,7 @@ from onega.cli.options import (
 from onega.cli.simulate_files import FORMATS, result_files
 from onega.cli.simulate_machine import MachineFlags, build_cluster
 from onega.core.errors import SimulationError, suggest
-from onega.core.policy import Policy
+from onega.core.policy import TIES, Policy
 
 if TYPE_CHECKING:
     from onega.core.cluster import Cluster
@@ -146,6 +146,9 @@ def simulate(
     flags = {name: value for name, value in locals().items() if name in MachineFlags.__slots__}
     file_format = _checked_format(format, out)
     rule = Policy.parse(policy)
+    Policy(knowledge=knowledge)  # type: ignore[arg-type]  # refused before anything is read
+    if ties not in TIES:
+        raise SimulationError(f"unknown ties {ties!r}; {suggest(ties, TIES)}")
     import_module("onega.simulation.simulate")  # first, so that the reader may use compiled code
     with _warnings_as_remarks():
         log = read_trace(

@@ -12,6 +12,7 @@ from typing import Final, Literal
 from onega.core.errors import SimulationError, suggest
 
 ControlKind = Literal["none", "random", "queue", "workload"]
+MOST_PROCS: Final = 2**31 - 1
 CONTROLS: Final = ("none", "random", "queue", "workload")
 
 
@@ -178,6 +179,10 @@ class Cluster:
         if isinstance(self.procs, bool) or int(self.procs) != self.procs or self.procs < 1:
             raise SimulationError(
                 f"a machine has a whole number of processors, at least 1; got {self.procs}"
+            )
+        if self.procs > MOST_PROCS:
+            raise SimulationError(
+                f"a machine has at most {MOST_PROCS:,} processors here; got {self.procs}"
             )
         object.__setattr__(self, "procs", int(self.procs))
         if self.power is not None:

@@ -42,6 +42,8 @@ SLURM: Final = "slurm"
 """The order of a whole scheduler: a model of Slurm's, with parameters of its own."""
 
 BACKFILLS: Final = ("easy", "conservative")
+TIES: Final = ("instant", "event")
+"""Rules for what happens at one instant (DESIGN §4)."""
 ALIASES: Final = {
     "easy": "fcfs+easy",
     "conservative": "fcfs+conservative",

@@ -215,7 +215,7 @@ def _number(text: str, whole: str) -> float:
 
 
 def _listed(text: str, whole: str) -> Widths:
-    parts = [part for part in text.split(",") if part]
+    parts = text.split(",") if text else []
     if parts and all(":" in part for part in parts):
         pairs = [part.split(":", 1) for part in parts]
         values = np.array([_number(k, whole) for k, _ in pairs])

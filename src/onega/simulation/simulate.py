@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from onega.core.cluster import Cluster, Power, RateControl
 from onega.core.errors import SimulationError, suggest
 from onega.core.history import Pieces, RateHistory
-from onega.core.policy import SLURM, KeyFunction, Knowledge, Policy, Priority
+from onega.core.policy import SLURM, TIES, KeyFunction, Knowledge, Policy, Priority
 from onega.core.rng import Rng, describe_seed, seed_sequence
 from onega.core.schedule import Schedule
 from onega.core.workload import Workload
@@ -68,8 +68,8 @@ def simulate(
         A job can't be run (wider than the machine, no run time), or an argument is wrong.
     """
     machine = _machine(cluster, rates, power)
-    if ties not in get_args(Ties):
-        raise SimulationError(f"unknown ties {ties!r}; {suggest(str(ties), get_args(Ties))}")
+    if ties not in TIES:
+        raise SimulationError(f"unknown ties {ties!r}; {suggest(str(ties), TIES)}")
     setup.check_jobs(workload, machine.procs)
     rule = Policy.parse(policy).knowing(knowledge)
     if rule.knowledge is None:
