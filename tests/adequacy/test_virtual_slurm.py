@@ -16,9 +16,11 @@ import pytest
 import onega
 from onega.comparison.virtual_tools import MESSAGE, have_slurm
 
+# On an accelerated clock a starved machine lets Slurm's credentials expire, and jobs are lost: these
+# want a core of their own, which the parallel default run can't promise (`make verification`).
 pytestmark = [
     pytest.mark.skipif(not have_slurm(), reason=MESSAGE),
-    pytest.mark.slow,
+    pytest.mark.verification,
 ]
 
 
@@ -77,16 +79,10 @@ def wait_until(ready, seconds):
 
 def test_pilot_of_two_hundred_jobs_twice(tmp_path):
     jobs, before = stream(200, 64, longest=40), files_elsewhere()
-    # On a starved machine a run at 50 × may lose a job: the reference is then undefined, says why,
-    # and a second try is fair.
-    for attempt in ("v", "w"):
-        place = tmp_path / attempt
-        result = onega.virtual(jobs, place, procs=64, speed=50, repeat=2)
-        reason = result.summary()["P_undefined"]
-        if reason is None:
-            break
-    assert reason is None
-    assert processes_of(tmp_path) == []
+    place = tmp_path / "v"
+    result = onega.virtual(jobs, place, procs=64, speed=50, repeat=2)
+    assert result.summary()["P_undefined"] is None
+    assert processes_of(place) == []
     assert files_elsewhere() == before
     figures = result.summary()
     assert (figures["jobs"], figures["runs"]) == (200, 2)
