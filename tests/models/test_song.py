@@ -36,18 +36,38 @@ def test_kth_by_the_seeds_chains(shared):
     assert 0.05 < found["d_sa"] < 0.27  # printed 15.4 %, ± 4 % over replicates
 
 
+MEMORY_KEPT = [
+    pytest.param(
+        model,
+        name,
+        marks=[
+            pytest.mark.xfail(
+                strict=True,
+                reason="0.0504: the seed's rule 3 makes LANL's widths remember too much, 0.236 for "
+                "0.186 (docs/song-tables.md); markov-pair keeps 0.18",
+            )
+        ]
+        if (model, name) == ("markov", "LANL")
+        else [],
+    )
+    for name in LOGS
+    for model in ("markov", "markov-pair")
+]
+
+
+@pytest.mark.verification
+@pytest.mark.parametrize(("model", "name"), MEMORY_KEPT)
+def test_the_chains_keep_memory(shared, model, name):
+    found = means(onega.compare_models(read(shared, name), [model], replicates=20, rng=1).rows)
+    assert abs(found["rho1_runtime_synthetic"] - found["rho1_runtime_real"]) < 0.05
+    assert abs(found["rho1_procs_synthetic"] - found["rho1_procs_real"]) < 0.05
+
+
 @pytest.mark.verification
 @pytest.mark.parametrize("name", LOGS)
-def test_markov_keeps_memory_and_the_pair_chain_the_area(shared, name):
+def test_the_pair_chain_keeps_the_area(shared, name):
     log = read(shared, name)
-    rows = onega.compare_models(log, ["markov", "markov-pair"], replicates=20, rng=1).rows
-    for model in ("markov", "markov-pair"):
-        found = means(rows.filter(pl.col("model") == model))
-        # The seed's rule 3 makes LANL's widths remember too much: 0.236 for 0.186, beyond the
-        # 0.05 that all else keeps (docs/song-tables.md).
-        most = 0.055 if (model, name) == ("markov", "LANL") else 0.05
-        assert abs(found["rho1_procs_synthetic"] - found["rho1_procs_real"]) < most, model
-        assert abs(found["rho1_runtime_synthetic"] - found["rho1_runtime_real"]) < 0.05, model
+    rows = onega.compare_models(log, ["markov-pair"], replicates=20, rng=1).rows
     better = rows.filter(pl.col("model") == "markov-pair")
     assert better["d_sa"].abs().median() < 0.05
     assert better["ks_procs"].mean() < 0.015
