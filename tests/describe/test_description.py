@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import onega
 from describe.logs import full_log, small_log
-from onega.cli.console import plain
 from onega.core.meta import Meta
+from onega.core.plain import plain
 from onega.core.workload import Workload
 from onega.traces.description import describe
 

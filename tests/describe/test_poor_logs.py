@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from describe.logs import full_log, small_log
-from onega.cli.console import plain
 from onega.cli.describe_screen import print_description
 from onega.core.meta import Meta
+from onega.core.plain import plain
 from onega.core.workload import Workload
 from onega.figures.describe import KINDS, draw_all
 from onega.traces.description import describe

@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from onega.core.plain import plain
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -46,21 +48,6 @@ def remark_report(report: Report) -> None:
     """Say on stderr, a line a rule, what was changed or left out."""
     for finding in report:
         remark(str(finding))
-
-
-def plain(value: Any) -> Any:  # noqa: ANN401
-    """Turn a value into what JSON can hold: no NumPy types, no NaN (null instead)."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def emit_json(result: Mapping[str, Any]) -> None:

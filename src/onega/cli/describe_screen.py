@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from onega.cli.console import emit_table, out, show
+from onega.cli.console import emit_table, out
 from onega.core.units import humanise_seconds
+from onega.traces.description.words import opening, sentences, share
 
 if TYPE_CHECKING:
     from onega.traces.description import Description
-    from onega.traces.description.cycles import Cycles
     from onega.traces.description.marginals import Marginal
 
 HOUR = 3600.0
-DAY = 86400.0
-MIN_DAYS = 7
-"""Days from which a log says something about the hours of the day."""
-MIN_WEEKS = 4
-"""Weeks from which a log says something about weekdays."""
 
 
 def print_description(description: Description, *, brief: bool = False) -> None:
     """Print the first screen, then (unless ``brief``) the details."""
     console = out()
     console.print(f"[bold]{escape(description.source or 'A log')}[/bold]", soft_wrap=True)
-    console.print(_opening(description), soft_wrap=True)
+    console.print(escape(opening(description)), soft_wrap=True)
     console.print()
-    for sentence in _sentences(description):
+    for sentence in sentences(description):
         console.print(f"  • {escape(sentence)}", soft_wrap=True)
     if brief:
         return
@@ -41,95 +35,6 @@ def print_description(description: Description, *, brief: bool = False) -> None:
         console.print("[italic]Not measured[/italic]")
     for name, why in description.missing.items():
         console.print(f"  • {escape(name)}: {escape(why)}", soft_wrap=True)
-
-
-def _opening(description: Description) -> str:
-    load = description.load
-    parts = [_count(load.jobs, "job")]
-    if load.users is not None:
-        parts.append(f"by {_count(load.users, 'user')}")
-    if load.procs is not None:
-        parts.append(f"on {_count(load.procs, 'processor')}")
-    text = " ".join(parts)
-    if load.start is not None and load.end is not None:
-        text += f", {_date(load.start)} to {_date(load.end)} ({load.timezone})"
-    elif load.span > 0:
-        text += f", submitted over {humanise_seconds(load.span)}"
-    return escape(text + ".")
-
-
-def _sentences(description: Description) -> Iterator[str]:
-    """Say what a head of operations would ask first."""
-    yield from _about_load(description)
-    runtime, shape = description.runtime, description.shape
-    if description.wait is not None and description.wait.count > 1:
-        wait = description.wait
-        half = f"waited {humanise_seconds(wait.median)} or less" if wait.median else "didn't wait"
-        yield (
-            f"Half of the jobs {half}; one in twenty waited more than {humanise_seconds(wait.p95)}."
-        )
-    if runtime is not None and runtime.count > 1:
-        yield (
-            f"Half of the jobs ran {humanise_seconds(runtime.median)} or less, the mean is "
-            f"{humanise_seconds(runtime.mean)}, the longest {humanise_seconds(runtime.maximum)}."
-        )
-    if shape is not None:
-        yield (
-            f"{shape.serial:.0%} of the jobs use one processor, {shape.power_of_two:.0%} a power "
-            f"of two; the widest used {show(description.load.widest)}."
-        )
-    yield from _about_people(description)
-    lost = description.load.jobs - description.load.usable
-    if lost:
-        yield (
-            f"{_count(lost, 'job')} without a positive width and run time "
-            f"({_share(lost / description.load.jobs)}) are left out where both are needed."
-        )
-
-
-def _about_load(description: Description) -> Iterator[str]:
-    load = description.load
-    if load.procs is None:
-        yield "The log doesn't say how large the machine is: with --procs N its load is shown."
-    if load.offered_load is None:
-        return
-    text = f"Users asked for {load.offered_load:.0%} of the machine's capacity"
-    if load.utilisation is not None:
-        text += f"; it was {load.utilisation:.0%} busy"
-    if load.offered_load > 1:
-        text += ". More than it has: either the machine's size is wrong or queues must grow"
-    yield f"{text}."
-
-
-def _about_people(description: Description) -> Iterator[str]:
-    estimates, users, cycles = description.estimates, description.users, description.cycles
-    if estimates is not None and estimates.median_accuracy is not None:
-        yield (
-            f"The median job ran {estimates.median_accuracy:.0%} of the time its user asked for; "
-            f"{estimates.over_jobs:.1%} ran longer than asked for."
-        )
-    if users is not None and users.users > 1:
-        area = users.active_area_share
-        used = "" if area is None else f" and used {area:.0%} of the processor time"
-        yield (
-            f"The {len(users.active)} most active users submitted {users.active_job_share:.0%} "
-            f"of the jobs{used}."
-        )
-    if cycles is not None and description.load.span >= MIN_DAYS * DAY:
-        yield _about_time(cycles, weekly=description.load.span >= MIN_WEEKS * 7 * DAY)
-
-
-def _about_time(cycles: Cycles, *, weekly: bool) -> str:
-    busy = max(cycles.hours, key=lambda slot: slot.jobs)
-    calm = min(cycles.hours, key=lambda slot: slot.jobs)
-    days = f" and on {max(cycles.weekdays, key=lambda slot: slot.jobs).label}s" if weekly else ""
-    note = (
-        " UTC, as the log names no time zone" if cycles.timezone_from.startswith("nothing") else ""
-    )
-    return (
-        f"Most jobs come at {busy.label} ({_count(busy.jobs, 'job')}){days}, "
-        f"fewest at {calm.label} ({calm.jobs:,}){note}."
-    )
 
 
 def _distributions(description: Description) -> None:
@@ -189,8 +94,8 @@ def _shape(description: Description) -> None:
     rows: list[tuple[str, str]] = []
     if shape is not None:
         rows += [
-            ("serial jobs", _share(shape.serial)),
-            ("widths that are a power of two", _share(shape.power_of_two)),
+            ("serial jobs", share(shape.serial)),
+            ("widths that are a power of two", share(shape.power_of_two)),
             ("correlation of width and run time", _number(shape.corr)),
             ("the same, distributional", _number(shape.distributional_corr)),
         ]
@@ -210,7 +115,7 @@ def _temporal(description: Description) -> None:
     if temporal is None:
         return
     rows = [
-        ("neighbours with the same width", _share(temporal.same_width)),
+        ("neighbours with the same width", share(temporal.same_width)),
         ("autocorrelation ρ₁ of widths", _number(temporal.rho1_width)),
         ("autocorrelation ρ₁ of run times", _number(temporal.rho1_runtime)),
         ("states of the width chain", str(temporal.width_states)),
@@ -232,20 +137,20 @@ def _estimates(description: Description) -> None:
     if section is None:
         return
     rows = [
-        ("jobs with an estimate", _share(section.known)),
+        ("jobs with an estimate", share(section.known)),
         ("largest estimate", f"{section.maximum / HOUR:,.4g} h"),
         ("mean accuracy (run time / estimate)", _number(section.mean_accuracy)),
-        ("ran longer than estimated: jobs", _share(section.over_jobs)),
-        ("ran longer than estimated: area", _share(section.over_area)),
-        ("more than 10 % longer: jobs", _share(section.far_over_jobs)),
-        ("more than 10 % longer: area", _share(section.far_over_area)),
+        ("ran longer than estimated: jobs", share(section.over_jobs)),
+        ("ran longer than estimated: area", share(section.over_area)),
+        ("more than 10 % longer: jobs", share(section.far_over_jobs)),
+        ("more than 10 % longer: area", share(section.far_over_area)),
         ("different estimates", f"{section.distinct:,}"),
-        (f"the {len(section.frequent)} most frequent together", _share(section.frequent_share)),
+        (f"the {len(section.frequent)} most frequent together", share(section.frequent_share)),
     ]
     emit_table("Estimates", rows, ("measure", "value"))
     emit_table(
         "Most frequent estimates",
-        [(humanise_seconds(one.estimate), one.jobs, _share(one.share)) for one in section.frequent],
+        [(humanise_seconds(one.estimate), one.jobs, share(one.share)) for one in section.frequent],
         ("estimate", "jobs", "share"),
     )
 
@@ -258,7 +163,7 @@ def _users(description: Description) -> None:
         "Users by number of submissions",
         [
             (f"{one.low:,} to {one.high - 1:,}" if one.high else f"{one.low:,} or more",
-             one.users, _share(one.share))
+             one.users, share(one.share))
             for one in section.submissions
         ],
         ("submissions", "users", "share"),
@@ -266,7 +171,7 @@ def _users(description: Description) -> None:
     emit_table(
         "Most active users",
         [
-            (f"user {one.user}", one.jobs, _share(one.job_share), _share(one.area_share),
+            (f"user {one.user}", one.jobs, share(one.job_share), share(one.area_share),
              _number(one.mean_width), humanise_seconds(one.mean_runtime))
             for one in section.active
         ],
@@ -285,20 +190,6 @@ def _cycles(description: Description) -> None:
              for s in slots],
             ("submitted", "jobs", "mean run time", "mean width"),
         )  # fmt: skip
-
-
-def _date(moment: datetime) -> str:
-    return f"{moment.day} {moment:%B %Y}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _share(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return "< 0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
 
 
 def _number(value: float | None) -> str:

@@ -190,10 +190,10 @@ def _simulable(log: Workload, *, strict: bool) -> tuple[Workload, int]:
     """Leave out jobs without width or run time, and say how many in one line; or refuse."""
     import polars as pl
 
-    from onega.traces.cleaning import RULES, clean
+    from onega.traces.cleaning import simulable
 
     lacking = {"missing_width": "width", "missing_runtime": "run time"}
-    jobs, report = clean(log, skip=[rule for rule in RULES if rule not in lacking])
+    jobs, report = simulable(log)
     if not report.dropped:
         return log, 0
     why = ", ".join(f"{found.count} without a positive {lacking[found.rule]}" for found in report)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from onega.cli.console import plain
+from onega.core.plain import plain
 
 if TYPE_CHECKING:
     import polars as pl

@@ -111,6 +111,13 @@ def clean(
     return Workload(table, workload.meta.noting(note)), report
 
 
+def simulable(workload: Workload) -> tuple[Workload, Report]:
+    """Leave out the jobs that no simulator can run: those without a width or a run time."""
+    needed = ("missing_width", "missing_runtime")
+    kept, report = clean(workload, skip=[rule for rule in RULES if rule not in needed])
+    return (kept, report) if report.dropped else (workload, report)
+
+
 def _dropping(
     name: str, why: str, wrong: Callable[[Workload], pl.Expr | None]
 ) -> Callable[..., Step]:

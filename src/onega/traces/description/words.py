@@ -1,0 +1,124 @@
+"""A description in words: what a head of operations would ask first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from onega.core.units import humanise_seconds
+
+if TYPE_CHECKING:
+    from onega.traces.description.cycles import Cycles
+    from onega.traces.description.description import Description
+
+DAY = 86400.0
+MIN_DAYS = 7
+"""Days from which a log says something about the hours of the day."""
+MIN_WEEKS = 4
+"""Weeks from which a log says something about weekdays."""
+
+
+def opening(description: Description) -> str:
+    """Say in a sentence how many jobs of whom ran where and when."""
+    load = description.load
+    parts = [_count(load.jobs, "job")]
+    if load.users is not None:
+        parts.append(f"by {_count(load.users, 'user')}")
+    if load.procs is not None:
+        parts.append(f"on {_count(load.procs, 'processor')}")
+    text = " ".join(parts)
+    if load.start is not None and load.end is not None:
+        text += f", {_date(load.start)} to {_date(load.end)} ({load.timezone})"
+    elif load.span > 0:
+        text += f", submitted over {humanise_seconds(load.span)}"
+    return text + "."
+
+
+def sentences(description: Description) -> Iterator[str]:
+    """Say what a head of operations would ask first."""
+    yield from _about_load(description)
+    runtime, shape = description.runtime, description.shape
+    if description.wait is not None and description.wait.count > 1:
+        wait = description.wait
+        half = f"waited {humanise_seconds(wait.median)} or less" if wait.median else "didn't wait"
+        yield (
+            f"Half of the jobs {half}; one in twenty waited more than {humanise_seconds(wait.p95)}."
+        )
+    if runtime is not None and runtime.count > 1:
+        yield (
+            f"Half of the jobs ran {humanise_seconds(runtime.median)} or less, the mean is "
+            f"{humanise_seconds(runtime.mean)}, the longest {humanise_seconds(runtime.maximum)}."
+        )
+    if shape is not None:
+        yield (
+            f"{shape.serial:.0%} of the jobs use one processor, {shape.power_of_two:.0%} a power "
+            f"of two; the widest used {description.load.widest:,}."
+        )
+    yield from _about_people(description)
+    lost = description.load.jobs - description.load.usable
+    if lost:
+        yield (
+            f"{_count(lost, 'job')} without a positive width and run time "
+            f"({share(lost / description.load.jobs)}) are left out where both are needed."
+        )
+
+
+def _about_load(description: Description) -> Iterator[str]:
+    load = description.load
+    if load.procs is None:
+        yield "The log doesn't say how large the machine is: with --procs N its load is shown."
+    if load.offered_load is None:
+        return
+    text = f"Users asked for {load.offered_load:.0%} of the machine's capacity"
+    if load.utilisation is not None:
+        text += f"; it was {load.utilisation:.0%} busy"
+    if load.offered_load > 1:
+        text += ". More than it has: either the machine's size is wrong or queues must grow"
+    yield f"{text}."
+
+
+def _about_people(description: Description) -> Iterator[str]:
+    estimates, users, cycles = description.estimates, description.users, description.cycles
+    if estimates is not None and estimates.median_accuracy is not None:
+        yield (
+            f"The median job ran {estimates.median_accuracy:.0%} of the time its user asked for; "
+            f"{estimates.over_jobs:.1%} ran longer than asked for."
+        )
+    if users is not None and users.users > 1:
+        area = users.active_area_share
+        used = "" if area is None else f" and used {area:.0%} of the processor time"
+        yield (
+            f"The {len(users.active)} most active users submitted {users.active_job_share:.0%} "
+            f"of the jobs{used}."
+        )
+    if cycles is not None and description.load.span >= MIN_DAYS * DAY:
+        yield _about_time(cycles, weekly=description.load.span >= MIN_WEEKS * 7 * DAY)
+
+
+def _about_time(cycles: Cycles, *, weekly: bool) -> str:
+    busy = max(cycles.hours, key=lambda slot: slot.jobs)
+    calm = min(cycles.hours, key=lambda slot: slot.jobs)
+    days = f" and on {max(cycles.weekdays, key=lambda slot: slot.jobs).label}s" if weekly else ""
+    note = (
+        " UTC, as the log names no time zone" if cycles.timezone_from.startswith("nothing") else ""
+    )
+    return (
+        f"Most jobs come at {busy.label} ({_count(busy.jobs, 'job')}){days}, "
+        f"fewest at {calm.label} ({calm.jobs:,}){note}."
+    )
+
+
+def _date(moment: datetime) -> str:
+    return f"{moment.day} {moment:%B %Y}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def share(value: float | None) -> str:
+    """Write a share in percent; a tiny one isn't shown as nothing."""
+    if value is None:
+        return "–"
+    return "< 0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
