@@ -21,8 +21,9 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -67,15 +68,20 @@ def read_cluster(path: str | os.PathLike[str]) -> Cluster:
     settings = read_settings(path)
     if "procs" not in settings:
         raise SimulationError(f"{path}: how many processors? write procs = N")
-    power = settings.get("power")
     try:
-        return Cluster(
-            settings["procs"],
-            RateControl(**settings.get("rate_control", {})),
-            None if power is None else Power(**power),
-        )
+        return make_cluster(settings)
     except SimulationError as error:
         raise SimulationError(f"{path}: {error}") from None
+
+
+def make_cluster(settings: Mapping[str, Any]) -> Cluster:
+    """Make the machine that settings describe, as `read_settings` returns them, with procs."""
+    power = settings.get("power")
+    return Cluster(
+        settings["procs"],
+        RateControl(**settings.get("rate_control", {})),
+        None if power is None else Power(**power),
+    )
 
 
 def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -85,9 +91,28 @@ def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SimulationError(f"{path}: not a TOML file: {error}") from None
     try:
+        return check_settings(data)
+    except SimulationError as error:
+        raise SimulationError(f"{path}: {error}") from None
+
+
+def check_settings(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that are there; refuse a key that isn't known, or of another type."""
+    try:
         return ClusterFile.model_validate(data).model_dump(exclude_none=True)
     except ValidationError as error:
-        raise SimulationError(f"{path}: {_explain(error)}") from None
+        raise SimulationError(_explain(error)) from None
+
+
+def setting_names(table: type[BaseModel] = ClusterFile) -> Iterator[str]:
+    """Yield the dotted name of every key that a file may have: ``power.busy``, …"""
+    for name, field in table.model_fields.items():
+        kinds = (field.annotation, *get_args(field.annotation))
+        inner = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
+        if not inner:
+            yield name
+        for kind in inner:
+            yield from (f"{name}.{below}" for below in setting_names(kind))
 
 
 def _explain(error: ValidationError) -> str:
