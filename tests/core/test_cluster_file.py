@@ -36,8 +36,8 @@ def test_a_file_and_its_settings_make_the_same_machine(tmp_path):
 
 def test_settings_are_checked_by_name():
     with pytest.raises(SimulationError, match=r"unknown key 'buzy' in \[power\].*busy"):
-        check_settings({"power": {"buzy": 1.0}})
-    with pytest.raises(SimulationError, match="procs: .*'many'"):
+        check_settings({"power": {"busy": 1.0, "buzy": 1.0}})
+    with pytest.raises(SimulationError, match=r"procs: .*'many'"):
         check_settings({"procs": "many"})
 
 

@@ -105,7 +105,7 @@ def check_settings(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def setting_names(table: type[BaseModel] = ClusterFile) -> Iterator[str]:
-    """Yield the dotted name of every key that a file may have: ``power.busy``, …"""
+    """Yield the dotted name of every key that a file may have: ``power.busy`` and so on."""
     for name, field in table.model_fields.items():
         kinds = (field.annotation, *get_args(field.annotation))
         inner = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
