@@ -1,0 +1,79 @@
+"""Codes of the detailed machine: what its kernel, its inputs and its outputs call things."""
+
+from __future__ import annotations
+
+from typing import Final
+
+FIRST_FIT, BEST_FIT, SPREAD = 0, 1, 2
+"""Placement on nodes."""
+
+STATIC, EXPANSION, WFP3, UNICEF, OWN, MULTIFACTOR = -1, 0, 1, 2, 3, 4
+"""Orders of a partition: by a fixed rank, or by a key of the time (codes of `kernels.keyed`)."""
+
+NO_BACKFILL = 0
+ALL_RESERVED = 2**31 - 1
+"""Reservations of a pass: none (the first that can't start blocks), k (EASY: 1), everybody."""
+
+LOSE, REQUEUE, CHECKPOINT = 0, 1, 2
+"""What becomes of an interrupted job."""
+
+CANCEL, INTERRUPT, KILL, FAIL, RETURN, DRAIN = 0, 1, 2, 3, 4, 5
+"""Table events."""
+
+COMPLETED, TIMEOUT, CANCELLED, KILLED, LOST, DROPPED, UNSTARTED = 0, 1, 2, 3, 4, 5, 6
+"""Final states."""
+
+IDLE, WAKING, DOWN = 0, 1, 2
+"""Parts: stretches of processors that no job works on."""
+
+(
+    SUBMITTED,
+    STARTED,
+    ENDED_COMPLETED,
+    ENDED_TIMEOUT,
+    ENDED_CANCELLED,
+    ENDED_KILLED,
+    INTERRUPTED,
+    REQUEUED,
+    ENDED_LOST,
+    ENDED_DROPPED,
+    IGNORED,
+    FAILED,
+    RETURNED,
+    DRAINED,
+    RESERVED,
+    RELEASED,
+    CAPACITY,
+    WOKEN,
+) = range(18)
+"""What the event log tells."""
+
+STATE_NAMES: Final = (
+    "completed",
+    "timeout",
+    "cancelled",
+    "killed",
+    "lost",
+    "dropped",
+    "unstarted",
+)
+EVENT_NAMES: Final = (
+    "submitted",
+    "started",
+    "completed",
+    "timeout",
+    "cancelled",
+    "killed",
+    "interrupted",
+    "requeued",
+    "lost",
+    "dropped",
+    "ignored",
+    "failed",
+    "returned",
+    "drained",
+    "reserved",
+    "released",
+    "capacity",
+    "woken",
+)
