@@ -12,7 +12,18 @@ import pytest
 import onega
 from onega.core import errors
 
-HEAVY = ("numba", "scipy", "sklearn", "plotly", "matplotlib", "pandas", "kmedoids", "pydantic")
+HEAVY = (
+    "dask",
+    "distributed",
+    "numba",
+    "scipy",
+    "sklearn",
+    "plotly",
+    "matplotlib",
+    "pandas",
+    "kmedoids",
+    "pydantic",
+)
 
 JOB = {"submit": [0], "runtime": [1], "procs": [1]}
 

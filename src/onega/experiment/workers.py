@@ -52,7 +52,24 @@ class Stopped(BaseException):
     """Raised inside a task by `heartbeat` when nobody waits for its result any more."""
 
 
+class WorkerDied(RuntimeError):
+    """A task can't be done because whoever does it dies."""
+
+
+class Stop(Protocol):
+    """Something that says whether tasks have been given up: an event."""
+
+    def is_set(self) -> bool:
+        """Whether they have."""
+        ...
+
+
 _here = threading.local()
+
+
+def watch(stop: Stop) -> None:
+    """Make `heartbeat` in this thread look at ``stop``."""
+    _here.stop = stop
 
 
 def heartbeat(share: float = 0.0) -> None:
@@ -60,7 +77,7 @@ def heartbeat(share: float = 0.0) -> None:
 
     Without it, Ctrl-C has to wait until the tasks that run have come to their ends.
     """
-    stop: threading.Event | None = getattr(_here, "stop", None)
+    stop: Stop | None = getattr(_here, "stop", None)
     if stop is not None and stop.is_set():
         raise Stopped
 
@@ -138,7 +155,7 @@ class Threads:
         stop = threading.Event()
 
         def task(item: Any) -> Any:  # noqa: ANN401
-            _here.stop = stop
+            watch(stop)
             heartbeat()
             return call(function, item, shared)
 
