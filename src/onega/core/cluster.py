@@ -1,15 +1,21 @@
-"""The machine: processors, service rates and who decides on them, power."""
+"""The machine: processors, service rates and who decides on them, power, and all its parts."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import pairwise
 from typing import Final, Literal
 
+from onega.core.amounts import Amounts
+from onega.core.checks import distinct, word
 from onega.core.errors import SimulationError, suggest
+from onega.core.faults import Failures, HasOverheads, Interruption, Overheads
+from onega.core.nodes import PLACEMENTS, NodeGroup, Partition, numbers
+from onega.core.queues import Multifactor, Queue, UserLimits
+from onega.core.sleep import PowerCap, Sleep
 
 ControlKind = Literal["none", "random", "queue", "workload"]
 MOST_PROCS: Final = 2**31 - 1
@@ -159,23 +165,74 @@ class Power:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A pool of equal processors.
+    """A machine: a pool of equal processors, and as much more of a real one as matters.
+
+    Everything after ``power`` is left out by default, and costs nothing then. See docs/machine.md
+    for the exact rule of each.
 
     Parameters
     ----------
     procs
-        How many.
+        How many; may be left out where ``nodes`` or ``partitions`` say it.
     rates
         Service rates and their control; rate 1 throughout by default.
     power
         Watts per processor; None if energy isn't asked for.
+    nodes
+        Groups of equal nodes (`NodeGroup`), numbered from 1 in their order.
+    placement, whole_nodes
+        Which nodes a job gets: ``"first-fit"``, ``"best-fit"`` or ``"spread"``; and whether it
+        gets whole ones.
+    resources
+        Amounts of what the machine has as a whole, by name: licences.
+    partitions
+        Dedicated parts, each with its own policy (`Partition`).
+    queues
+        Queues over the machine (`Queue`).
+    user_limits
+        What each user may have at once (`UserLimits`).
+    multifactor
+        Weights of the order ``multifactor`` (`Multifactor`).
+    sleep
+        Sleep states of idle processors (`Sleep`).
+    power_cap
+        A `PowerCap`, watts, times of day with watts, or a list of (seconds, watts).
+    failures
+        Laws by which nodes fail and come back (`Failures`).
+    overheads
+        Laws of launch and completion (`Overheads`).
+    interruption
+        What becomes of interrupted jobs (`Interruption`); they are requeued by default.
     """
 
-    procs: int
+    procs: int = 0
     rates: RateControl = field(default_factory=RateControl)
     power: Power | None = None
+    _: KW_ONLY
+    nodes: Sequence[NodeGroup] = ()
+    placement: str = "first-fit"
+    whole_nodes: bool = False
+    resources: Mapping[str, float] = field(default_factory=Amounts)
+    partitions: Sequence[Partition] = ()
+    queues: Sequence[Queue] = ()
+    user_limits: UserLimits | None = None
+    multifactor: Multifactor | None = None
+    sleep: Sleep | None = None
+    power_cap: PowerCap | float | Mapping[str, float] | Sequence[tuple[float, float]] | None = None
+    failures: Failures | None = None
+    overheads: HasOverheads | None = None
+    interruption: Interruption | None = None
 
     def __post_init__(self) -> None:
+        for name in ("nodes", "partitions", "queues"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "resources", Amounts(self.resources, what="resources"))
+        if self.power_cap is not None:
+            object.__setattr__(self, "power_cap", PowerCap.of(self.power_cap))
+        if self.overheads is not None:
+            object.__setattr__(self, "overheads", Overheads.of(self.overheads))
+        if self.procs == 0 and (self.nodes or self.partitions):
+            object.__setattr__(self, "procs", _described_procs(self))
         if isinstance(self.procs, bool) or int(self.procs) != self.procs or self.procs < 1:
             raise SimulationError(
                 f"a machine has a whole number of processors, at least 1; got {self.procs}"
@@ -187,3 +244,81 @@ class Cluster:
         object.__setattr__(self, "procs", int(self.procs))
         if self.power is not None:
             self.power.at(len(self.rates.rates))
+        if not self.is_plain:
+            _check_parts(self)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is just a pool of equal processors (with rates and power)."""
+        return not any(
+            (
+                *(self.nodes, self.resources, self.partitions, self.queues, self.user_limits),
+                *(self.sleep, self.failures, self.overheads, self.interruption),
+                self.power_cap is not None,
+            )
+        )
+
+    def require_plain(self, what: str) -> None:
+        """Refuse a machine of which only the pool of processors would be looked at."""
+        if not self.is_plain:
+            raise SimulationError(
+                f"{what} knows a plain pool of processors only; leave nodes, partitions, queues, "
+                "sleep, failures and the like out of the cluster"
+            )
+
+
+def _described_procs(cluster: Cluster) -> int:
+    if cluster.nodes:
+        return sum(group.count * group.procs for group in cluster.nodes)
+    return sum(partition.procs or 0 for partition in cluster.partitions)
+
+
+def _check_parts(cluster: Cluster) -> None:
+    """Refuse parts that contradict each other."""
+    word("placement", cluster.placement, PLACEMENTS)
+    distinct("partitions", (one.name for one in cluster.partitions))
+    distinct("queues", (one.name for one in cluster.queues))
+    for what, parts in (("partitions", cluster.partitions), ("queues", cluster.queues)):
+        if sum(one.default for one in parts) > 1:
+            raise SimulationError(f"only one of the {what} can be the default")
+    if not cluster.nodes and any(one.nodes is not None for one in cluster.partitions):
+        raise SimulationError(
+            "partitions have nodes where nodes are described; give their procs, or describe nodes"
+        )
+    if (cluster.nodes or cluster.partitions) and cluster.procs != _described_procs(cluster):
+        what = "nodes" if cluster.nodes else "partitions"
+        raise SimulationError(
+            f"the {what} have {_described_procs(cluster)} processors together, "
+            f"the machine {cluster.procs}"
+        )
+    if len({group.memory is None for group in cluster.nodes}) > 1:
+        raise SimulationError("memory is given for some groups of nodes; give it for all or none")
+    if cluster.power_cap is not None and cluster.power is None:
+        raise SimulationError("a power cap needs to know what processors draw; give power too")
+    if cluster.nodes and cluster.partitions:
+        _check_partition_nodes(cluster)
+
+
+def _check_partition_nodes(cluster: Cluster) -> None:
+    """Refuse a node that belongs to two partitions, or to none."""
+    owner: dict[int, int | str] = {}
+    count = sum(group.count for group in cluster.nodes)
+    for one in cluster.partitions:
+        if one.nodes is None:
+            raise SimulationError(
+                f"partition {one.name}: nodes are described, so give its nodes as in '1-16'"
+            )
+        for node in numbers(one.nodes):
+            if node > count:
+                raise SimulationError(
+                    f"partition {one.name}: there is no node {node}; the machine has {count}"
+                )
+            if node in owner:
+                raise SimulationError(
+                    f"node {node} is in partition {owner[node]} and in partition {one.name}"
+                )
+            owner[node] = one.name
+    left = sorted(set(range(1, count + 1)) - set(owner))
+    if left:
+        some = ", ".join(map(str, left[:5]))
+        raise SimulationError(f"{len(left)} of {count} nodes are in no partition: {some}")

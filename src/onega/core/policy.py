@@ -27,6 +27,7 @@ ORDERS: Final = {
     "f2": "smallest √r·n + 25 600·log₁₀(s) first",
     "f3": "smallest r·n + 6 860 000·log₁₀(s) first",
     "f4": "smallest r·√n + 530 000·log₁₀(s) first",
+    "multifactor": "largest weighted age, size, fair-share and queue first, as Slurm has it",
     "lcfs-pr": "the newest run, as many as fit (preemptive-resume)",
     "spf-pr": "shortest remaining work first, reordered at completions (preemptive-resume)",
     "lpf-pr": "longest remaining work first, reordered at completions (preemptive-resume)",
@@ -38,6 +39,9 @@ F1 to F4 are those of Carastan-Santos and de Camargo (2017); WFP3 and UNICEF of 
 
 PREEMPTIVE: Final = frozenset(name for name in ORDERS if name.endswith("-pr"))
 TIME_DEPENDENT: Final = frozenset({"xf", "wfp3", "unicef"})
+MULTIFACTOR: Final = "multifactor"
+"""The order whose weights are the cluster's (`onega.Multifactor`)."""
+
 SLURM: Final = "slurm"
 """The order of a whole scheduler: a model of Slurm's, with parameters of its own."""
 

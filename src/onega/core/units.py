@@ -10,6 +10,18 @@ SECONDS: Final = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "
 
 KIB: Final = 1024.0
 
+BYTES: Final = {
+    "b": 1.0,
+    "kb": 1e3,
+    "mb": 1e6,
+    "gb": 1e9,
+    "tb": 1e12,
+    "kib": KIB,
+    "mib": KIB**2,
+    "gib": KIB**3,
+    "tib": KIB**4,
+}
+
 
 def duration(text: str | float) -> float:
     """Read a duration: ``90``, ``"90s"``, ``"15m"``, ``"1h"``, ``"1h30m"``, ``"2d"`` → seconds."""
@@ -24,6 +36,16 @@ def duration(text: str | float) -> float:
     if not parts or "".join(number + unit for number, unit in parts) != compact:
         raise ValueError(f"not a duration: {text!r}; accepted: 90, 90s, 15m, 1h, 1h30m, 2d, 1w")
     return sum(float(number) * SECONDS[unit] for number, unit in parts)
+
+
+def size(text: str | float) -> float:
+    """Read an amount of memory: ``4096``, ``"64GiB"``, ``"512 MB"`` → bytes."""
+    if isinstance(text, int | float):
+        return float(text)
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
+    if found is None or (found[2] or "b") not in BYTES:
+        raise ValueError(f"not an amount of memory: {text!r}; accepted: 4096, 512MB, 64GiB, 1TiB")
+    return float(found[1]) * BYTES[found[2] or "b"]
 
 
 def humanise_seconds(seconds: float | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from onega.core.cluster import Cluster, Power, RateControl
 from onega.core.errors import SimulationError, suggest
 from onega.core.history import Pieces, RateHistory
-from onega.core.policy import SLURM, TIES, KeyFunction, Knowledge, Policy, Priority
+from onega.core.policy import MULTIFACTOR, SLURM, TIES, KeyFunction, Knowledge, Policy, Priority
 from onega.core.rng import Rng, describe_seed, seed_sequence
 from onega.core.schedule import Schedule
 from onega.core.workload import Workload
@@ -74,6 +75,8 @@ def simulate(
     rule = Policy.parse(policy).knowing(knowledge)
     if rule.knowledge is None:
         rule = rule.knowing("estimate" if workload.has("estimate") else "runtime")
+    if not machine.is_plain or rule.order == MULTIFACTOR:
+        raise SimulationError("detailed machines can't be simulated yet")
     if rule.order == SLURM:
         from onega.simulation.slurm import simulate_slurm
 
@@ -103,7 +106,9 @@ def simulate(
 
 def _machine(cluster: Cluster | int, rates: RateControl | None, power: Power | None) -> Cluster:
     machine = cluster if isinstance(cluster, Cluster) else Cluster(cluster)
-    return Cluster(machine.procs, rates or machine.rates, power or machine.power)
+    if rates is None and power is None:
+        return machine
+    return replace(machine, rates=rates or machine.rates, power=power or machine.power)
 
 
 def _by_arrival(workload: Workload) -> Ints | None:
