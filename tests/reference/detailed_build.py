@@ -1,0 +1,204 @@
+"""Small problems of the detailed machine, written by hand or drawn: what isn't said is plain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from onega.core.cluster import RateControl
+from onega.core.policy import KeyFunction
+from onega.kernels import detailed_codes as codes
+from onega.simulation.detailed_problem import (
+    Calendar,
+    JobRows,
+    Multifactor,
+    Nodes,
+    Options,
+    Partitions,
+    Problem,
+    Sleep,
+    TableEvents,
+)
+
+NO_LIMIT = 2**40
+STATIC_KEYS = {
+    "fcfs": lambda row, job: row,
+    "lcfs": lambda row, job: -row,
+    "spf": lambda row, job: job["expect"],
+    "lpf": lambda row, job: -job["expect"],
+    "saf": lambda row, job: job["expect"] * job["procs"],
+}
+KEYS_OF_TIME = {
+    "xf": codes.EXPANSION,
+    "wfp3": codes.WFP3,
+    "unicef": codes.UNICEF,
+    "own": codes.OWN,
+    "multifactor": codes.MULTIFACTOR,
+}
+BACKFILL = {None: codes.NO_BACKFILL, "easy": 1, "easy2": 2, "conservative": codes.ALL_RESERVED}
+
+
+@dataclass
+class Draft:
+    """A problem in words.
+
+    jobs: one dictionary each; ``submit``, ``procs``, ``work`` and ``expect`` (as ``work`` if
+    missing) at least; ``chunks`` and ``chunk`` where nodes are real, ``demand`` where anything is
+    shared, ``options`` (dictionaries of the same) if it is moldable, and any column of `JobRows`.
+    events: (time, code, job or node); reservations: (begin, end, node, amounts); steps: (time,
+    resource, capacity); policies, placement, whole: (order, backfill), rule and flag of each
+    partition; limits: (jobs, processors) of each account.
+    """
+
+    jobs: list[dict[str, Any]]
+    capacity: Sequence[Sequence[float]] = ((4,),)
+    node_partition: Sequence[int] = ()
+    pooled: bool = True
+    shared: Sequence[float] = ()
+    policies: Sequence[tuple[str, str | None]] = (("fcfs", None),)
+    placement: Sequence[int] = (codes.FIRST_FIT,)
+    whole: Sequence[bool] = (False,)
+    limits: Sequence[tuple[int, int]] = ()
+    events: Sequence[tuple[float, int, int]] = ()
+    reservations: Sequence[tuple[float, float, int, Sequence[float]]] = ()
+    steps: Sequence[tuple[float, int, float]] = ()
+    multifactor: Multifactor | None = None
+    sleep: Sleep | None = None
+    on_interrupt: int = codes.REQUEUE
+    checkpoint: float = 1.0
+    rates: RateControl = field(default_factory=RateControl)
+    draws: Sequence[float] = ()
+    own: KeyFunction | None = None
+    t0: float | None = None
+
+
+def _column(rows: Sequence[Mapping[str, Any]], name: str, default: Any, kind: type) -> np.ndarray:
+    return np.array([row.get(name, default) for row in rows], kind)
+
+
+def _options(draft: Draft) -> Options:
+    rows = [
+        {**job, **option} for job in draft.jobs for option in job.get("options", [{}])
+    ]  # what an option doesn't say, its job does
+    kinds = len(draft.capacity[0])
+    chunk = np.zeros((len(rows), kinds))
+    demand = np.zeros((len(rows), len(draft.shared)))
+    for place, row in enumerate(rows):
+        chunk[place] = row.get("chunk", [row["procs"], *[0] * (kinds - 1)])
+        demand[place] = row.get("demand", [0] * len(draft.shared))
+    return Options(
+        procs=_column(rows, "procs", 1, np.int64),
+        work=_column(rows, "work", 0, float),
+        expect=np.array([row.get("expect", row["work"]) for row in rows], float),
+        chunks=_column(rows, "chunks", 1, np.int64),
+        chunk=chunk,
+        demand=demand,
+    )
+
+
+def _ranks(draft: Draft) -> np.ndarray:
+    """By queue, then by the partition's order, then by arrival."""
+
+    def key(row: int) -> tuple[float, float, int]:
+        job = draft.jobs[row]
+        first = {"expect": job["work"], **job, **job.get("options", [{}])[0]}
+        order = draft.policies[job.get("partition", 0)][0]
+        rule = STATIC_KEYS.get(order, STATIC_KEYS["fcfs"])
+        return job.get("queue_rank", 0), rule(row, first), row
+
+    ranks = np.empty(len(draft.jobs), np.int64)
+    ranks[sorted(range(len(draft.jobs)), key=key)] = np.arange(len(draft.jobs))
+    return ranks
+
+
+def _job_rows(draft: Draft) -> JobRows:
+    jobs = draft.jobs
+    many = np.array([len(job.get("options", [{}])) for job in jobs], np.int64)
+    accounts = np.full((len(jobs), 3), -1, np.int64)
+    for row, job in enumerate(jobs):
+        accounts[row, : len(job.get("accounts", ()))] = job.get("accounts", ())
+    return JobRows(
+        submit=_column(jobs, "submit", 0, float),
+        partition=_column(jobs, "partition", 0, np.int64),
+        user=_column(jobs, "user", 0, np.int64),
+        rank=_ranks(draft),
+        queue_rank=_column(jobs, "queue_rank", 0, np.int64),
+        queue_factor=_column(jobs, "queue_factor", 0, float),
+        accounts=accounts,
+        first_option=np.cumsum(many) - many,
+        options=many,
+        limited=_column(jobs, "limited", False, bool),
+        launch=_column(jobs, "launch", 0, float),
+        completion=_column(jobs, "completion", 0, float),
+        after=_column(jobs, "after", -1, np.int64),
+        think=_column(jobs, "think", 0, float),
+        initial_start=_column(jobs, "initial_start", nan, float),
+        initial_done=_column(jobs, "initial_done", 0, float),
+    )
+
+
+def _calendar(draft: Draft) -> Calendar:
+    reservations = sorted(draft.reservations, key=lambda row: row[0])
+    steps = sorted(draft.steps, key=lambda row: row[0])
+    kinds = len(draft.capacity[0])
+    return Calendar(
+        begin=np.array([row[0] for row in reservations], float),
+        end=np.array([row[1] for row in reservations], float),
+        node=np.array([row[2] for row in reservations], np.int64),
+        amount=np.array([row[3] for row in reservations], float).reshape(-1, kinds),
+        step_time=np.array([row[0] for row in steps], float),
+        step_resource=np.array([row[1] for row in steps], np.int64),
+        step_capacity=np.array([row[2] for row in steps], float),
+    )
+
+
+def _events(draft: Draft) -> TableEvents:
+    rows = sorted(draft.events, key=lambda row: row[0])
+    of_job = [code in (codes.CANCEL, codes.INTERRUPT, codes.KILL) for _, code, _ in rows]
+    return TableEvents(
+        time=np.array([time for time, _, _ in rows], float),
+        code=np.array([code for _, code, _ in rows], np.int64),
+        job=np.array([who if job else -1 for (_, _, who), job in zip(rows, of_job)], np.int64),
+        node=np.array([-1 if job else who for (_, _, who), job in zip(rows, of_job)], np.int64),
+    )
+
+
+def build(draft: Draft) -> Problem:
+    """The arrays of a draft."""
+    parts = len(draft.policies)
+    nodes = len(draft.capacity)
+    first = min(job.get("submit", 0) for job in draft.jobs)
+    return Problem(
+        t0=float(first if draft.t0 is None else draft.t0),
+        jobs=_job_rows(draft),
+        options=_options(draft),
+        nodes=Nodes(
+            pooled=draft.pooled,
+            partition=np.array(draft.node_partition or [0] * nodes, np.int64),
+            capacity=np.array(draft.capacity, float),
+            shared=np.array(draft.shared, float),
+        ),
+        partitions=Partitions(
+            order=np.array(
+                [KEYS_OF_TIME.get(order, codes.STATIC) for order, _ in draft.policies], np.int64
+            ),
+            reservations=np.array([BACKFILL[rule] for _, rule in draft.policies], np.int64),
+            placement=np.resize(np.array(draft.placement, np.int64), parts),
+            whole=np.resize(np.array(draft.whole, bool), parts),
+        ),
+        account_jobs=np.array([jobs for jobs, _ in draft.limits], np.int64),
+        account_procs=np.array([procs for _, procs in draft.limits], np.int64),
+        events=_events(draft),
+        calendar=_calendar(draft),
+        multifactor=draft.multifactor,
+        sleep=draft.sleep,
+        on_interrupt=draft.on_interrupt,
+        checkpoint=float(draft.checkpoint),
+        rates=draft.rates,
+        draws=np.array(draft.draws or [1.0] * (2 * len(draft.jobs)), float),
+        own=draft.own,
+    )

@@ -1,0 +1,64 @@
+"""The naive detailed machine: when the rate changes."""
+
+from __future__ import annotations
+
+from math import inf
+
+from reference.detailed_state import RUNNING, WAITING, Machine, Number
+
+
+def set_level(machine: Machine, level: int) -> None:
+    machine.v_ref, machine.t_ref = machine.clock, machine.now
+    machine.level = level
+    machine.switches.append((machine.now, level))
+
+
+def _in_system(machine: Machine) -> int:
+    return len(machine.in_phase(WAITING)) + len(machine.in_phase(RUNNING))
+
+
+def _workload(machine: Machine) -> Number:
+    """Remaining work of all jobs in the system."""
+    total = sum(machine.work_left(j, machine.choices(j)[0]) for j in machine.in_phase(WAITING))
+    for attempt in machine.running:
+        if attempt.begin is None:
+            total += machine.work_left(attempt.job, attempt.option)
+        elif attempt.working:
+            total += attempt.v_end - machine.clock
+    return total
+
+
+def decide_on_arrival(machine: Machine, j: int) -> None:
+    """Speed up: by chance, or while the number or work in the system exceeds the threshold."""
+    rates, top = machine.problem.rates, len(machine.problem.rates.rates) - 1
+    if rates.kind == "random":
+        if machine.problem.draws[j] < rates.p_high and machine.level < top:
+            set_level(machine, machine.level + 1)
+    elif rates.kind in ("queue", "workload"):
+        load = _in_system(machine) if rates.kind == "queue" else _workload(machine)
+        while machine.level < top and load > rates.k_high[machine.level]:
+            set_level(machine, machine.level + 1)
+
+
+def decide_on_departure(machine: Machine, j: int) -> None:
+    """Slow down: by chance, or while the number in the system is within the threshold."""
+    rates = machine.problem.rates
+    if rates.kind == "random":
+        if machine.problem.draws[machine.count + j] < rates.p_low and machine.level > 0:
+            set_level(machine, machine.level - 1)
+    elif rates.kind == "queue":
+        while machine.level > 0 and _in_system(machine) <= rates.k_low[machine.level - 1]:
+            set_level(machine, machine.level - 1)
+
+
+def slow_down_time(machine: Machine) -> Number:
+    """The instant at which the workload sinks to the threshold (workload rule only)."""
+    if machine.problem.rates.kind != "workload" or machine.level == 0:
+        return inf
+    excess = _workload(machine) - machine.exact(machine.problem.rates.k_low[machine.level - 1])
+    working = [a for a in machine.running if a.working]
+    if excess <= 0:
+        return machine.now
+    if not working:
+        return inf
+    return machine.now + excess / (machine.rate * len(working))
