@@ -41,6 +41,18 @@ class RateHistory:
         """One rate for ever."""
         return cls(np.array([since]), np.array([0], np.int64), (rate,))
 
+    @classmethod
+    def joined(
+        cls, first: float, times: Floats, levels: Ints, rates: tuple[float, ...]
+    ) -> RateHistory:
+        """Join changes of level; several at one instant are one, no change at all is none."""
+        since = np.concatenate([[first], times])
+        level = np.concatenate([np.zeros(1, np.int64), levels])
+        last_of_instant = np.concatenate([since[1:] > since[:-1], [True]])
+        since, level = since[last_of_instant], level[last_of_instant]
+        changes = np.concatenate([[True], level[1:] != level[:-1]])
+        return cls(since[changes], level[changes], rates)
+
     def integral(self, weights: tuple[float, ...], times: npt.ArrayLike) -> Floats:
         """Return ∫ w(level(u)) du from the first entry to each of ``times``.
 

@@ -12,8 +12,17 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from onega.core.chronicle import STATES
+from onega.core.energy import apart, energy_totals, job_energies
+from onega.core.system import presence, wasted_capacity
+
 if TYPE_CHECKING:
     from onega.core.schedule import Schedule
+
+NEEDS_A_START = (
+    "start", "wait", "response", "service", "slowdown", "bounded_slowdown", "displaced"
+)  # fmt: skip
+"""Measures that jobs without a start don't have."""
 
 BOUND = 10.0
 """τ of the bounded slowdown, in seconds."""
@@ -21,34 +30,12 @@ BOUND = 10.0
 Floats = npt.NDArray[np.float64]
 
 
-def _service_pieces(schedule: Schedule) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
-    """Return (row, start, end) of every interval of service."""
-    if schedule.pieces is not None:
-        return schedule.pieces.row, schedule.pieces.start, schedule.pieces.end
-    rows = np.arange(len(schedule), dtype=np.int64)
-    return rows, schedule.start, schedule.end
-
-
 def service_times(schedule: Schedule) -> Floats:
     """Seconds in service: end − start, or the sum over pieces for jobs that were displaced."""
     if schedule.pieces is None:
         return schedule.end - schedule.start
-    row, start, end = _service_pieces(schedule)
+    row, start, end = schedule.service_pieces()
     return np.asarray(np.bincount(row, weights=end - start, minlength=len(schedule)), np.float64)
-
-
-def energies(schedule: Schedule) -> Floats | None:
-    """Energy of each job: procs × (Ê(end) − Ê(start)), Ê(t) = ∫ e_busy(R) (seed 001, (9))."""
-    if schedule.cluster.power is None:
-        return None
-    busy, _ = schedule.cluster.power.at(len(schedule.rates.rates))
-    row, start, end = _service_pieces(schedule)
-    rates = schedule.rates
-    procs = schedule.workload.column("procs")[row]
-    used = procs * (rates.integral(busy, end) - rates.integral(busy, start))
-    if schedule.pieces is None:
-        return np.asarray(used)
-    return np.asarray(np.bincount(row, weights=used, minlength=len(schedule)), np.float64)
 
 
 def bounded_slowdown(response: Floats, service: Floats, bound: float = BOUND) -> Floats:
@@ -64,7 +51,7 @@ def job_table(schedule: Schedule) -> pl.DataFrame:
     service = service_times(schedule)
     with np.errstate(divide="ignore", invalid="ignore"):
         slowdown = np.where(service > 0, response / service, np.nan)
-    energy = energies(schedule)
+    energy = job_energies(schedule)
     columns: dict[str, Any] = {
         "job": schedule.workload.table["job"],
         "submit": submit,
@@ -83,181 +70,128 @@ def job_table(schedule: Schedule) -> pl.DataFrame:
         "displaced": response - wait - service if schedule.pieces else np.zeros(len(schedule)),
         "state": _states(schedule),
     }
-    return pl.DataFrame(columns)
+    table = pl.DataFrame(columns)
+    if schedule.chronicle is None:
+        return table
+    lost = pl.Series("lost_work", schedule.chronicle.lost_work)
+    started = pl.lit(pl.Series(np.isfinite(schedule.start)))
+    table = table.with_columns(
+        pl.when(started).then(pl.col(*NEEDS_A_START)), lost, pl.col("end").fill_nan(None)
+    )
+    return table.with_columns(pl.col("start", "slowdown").fill_nan(None))
 
 
 def _states(schedule: Schedule) -> pl.Series:
+    if schedule.chronicle is not None:
+        return schedule.chronicle.state.cast(pl.String).alias("state")
     if schedule.policy is None:
         return schedule.workload.table["status"].cast(pl.String).alias("state")
     state = np.where(schedule.limited, "timeout", "completed")
     return pl.Series("state", state, dtype=pl.String)
 
 
-def peak(start: Floats, end: Floats, procs: npt.NDArray[np.int64]) -> int:
-    """Return the most processors that were ever busy at once."""
-    times = np.concatenate([end, start])
-    change = np.concatenate([-procs, procs])
-    # Ends before starts at the same instant.
-    order = np.lexsort((change > 0, times))
-    return max(1, int(np.cumsum(change[order]).max(initial=1)))
-
-
-def system_table(schedule: Schedule) -> pl.DataFrame:
-    """One row per instant: the state right after it."""
-    submit = schedule.workload.column("submit")
-    row, start, end = _service_pieces(schedule)
-    width = schedule.workload.column("procs")[row]
-    first, last = float(submit.min()), float(schedule.end.max())
-    switches = schedule.rates.since[(schedule.rates.since > first) & (schedule.rates.since < last)]
-    time, at = np.unique(np.concatenate([submit, start, end, switches]), return_inverse=True)
-    n, m, size = submit.size, row.size, time.size
-    at_submit, at_start, at_end = at[:n], at[n : n + m], at[n + m : n + 2 * m]
-
-    def count(places: npt.NDArray[np.int64], weights: Floats | None = None) -> Floats:
-        return np.asarray(np.bincount(places, weights=weights, minlength=size), np.float64)
-
-    busy = np.cumsum(count(at_start, width) - count(at_end, width))
-    running = np.cumsum(count(at_start) - count(at_end))
-    leaving = np.searchsorted(time, schedule.end)
-    present = np.cumsum(count(at_submit) - count(leaving))
-    level = schedule.rates.at(time)
-    rate = np.array(schedule.rates.rates)[level]
-    done = np.concatenate([[0.0], np.cumsum((rate * running)[:-1] * np.diff(time))])
-    left = np.cumsum(count(at_submit, schedule.work)) - done
-    workload = np.where(present > 0, np.maximum(left, 0.0), 0.0)
-    waiting = present - running
-    capacity = float(schedule.cluster.procs)
-    return pl.DataFrame(
-        {
-            "time": time,
-            "rate": rate,
-            "busy": busy.round().astype(np.int64),
-            "running": running.round().astype(np.int64),
-            "waiting": waiting.round().astype(np.int64),
-            "workload": workload,
-            "power": _power(schedule, busy, level),
-            "potential_load": rate * np.where(waiting > 0, capacity, busy),
-            "effective_load": rate * busy,
-        }
-    )
-
-
-def _power(schedule: Schedule, busy: Floats, level: npt.NDArray[np.int64]) -> pl.Series:
-    """E = busy·e(R) + idle·e₀(R) (seed 001, (11))."""
-    if schedule.cluster.power is None:
-        return pl.Series("power", [None] * busy.size, dtype=pl.Float64)
-    on, idle = schedule.cluster.power.at(len(schedule.rates.rates))
-    drawn = busy * np.array(on)[level] + (schedule.cluster.procs - busy) * np.array(idle)[level]
-    return pl.Series("power", drawn, dtype=pl.Float64)
-
-
-def _queued_clock(schedule: Schedule) -> tuple[Floats, Floats]:
-    """Return breakpoints of U(t) = ∫ R·1{somebody waits}: times and values.
-
-    Somebody waits from a submission or a displacement until a start or a resumption.
-    """
-    submit = schedule.workload.column("submit")
-    row, start, end = _service_pieces(schedule)
-    up, down = np.sort(submit), np.sort(start)
-    if schedule.pieces is not None:
-        up = np.sort(np.concatenate([submit, end[end < schedule.end[row]]]))
-    # The k-th wait is over when the k-th start comes: where all earlier ups are matched, the
-    # queue is empty until the next up.
-    if up.size < 2:
-        begins, ends = up[:1], down[-1:]
-    else:
-        new = np.concatenate([[True], down[:-1] <= up[1:]])
-        begins = up[new]
-        ends = down[np.concatenate([new[1:], [True]])]
-    times = np.column_stack([begins, ends]).ravel()
-    clock = schedule.rates.integral(schedule.rates.rates, times)
-    inside = np.zeros(times.size)
-    inside[1::2] = clock[1::2] - clock[::2]
-    return times, np.cumsum(inside)
-
-
-def wasted_capacity(schedule: Schedule) -> float:
-    """Σ (c − busy)·τ·R over the time in which somebody waits (seed 001, (10)).
-
-    In processor-seconds at rate 1: what idle processors could have done while jobs waited.
-    """
-    times, values = _queued_clock(schedule)
-    row, start, end = _service_pieces(schedule)
-    procs = schedule.workload.column("procs")[row]
-    # U is linear in V, not in t, where the rate changes while somebody waits: use both clocks.
-    rates = schedule.rates
-    clock = rates.integral(rates.rates, times)
-
-    def queued(at: Floats) -> Floats:
-        return np.interp(rates.integral(rates.rates, at), clock, values)
-
-    busy = float(np.sum(procs * (queued(end) - queued(start))))
-    return max(0.0, schedule.cluster.procs * float(values[-1]) - busy)
-
-
 def summary(schedule: Schedule) -> dict[str, Any]:
     """Means, quantiles and totals, with the keys of DESIGN §6."""
     jobs = schedule.jobs
-    submit = schedule.workload.column("submit")
-    first, last = float(submit.min()), float(schedule.end.max())
-    makespan = last - first
-    wait, service = jobs["wait"].to_numpy(), jobs["service"].to_numpy()
-    procs = schedule.workload.column("procs")
+    began = schedule.begin
+    makespan = schedule.last - began
+    row, start, end = schedule.service_pieces()
+    lasted = end - np.maximum(start, began)
     capacity = schedule.cluster.procs
     rates = schedule.rates
-    clock = float(rates.integral(rates.rates, last))
+    clock = float(rates.integral(rates.rates, schedule.last))
     wasted = wasted_capacity(schedule)
-    median, p95 = np.quantile(wait, [0.5, 0.95])
-    busy_time = float(np.sum(procs * service))
+    busy_time = float(np.sum(schedule.workload.column("procs")[row] * lasted))
     per_second = 1.0 / makespan if makespan > 0 else np.nan
-    effective = float(np.sum(procs * schedule.work)) * per_second
+    effective = _work_done(schedule) * per_second
+    present = float(np.sum(_time_present(schedule)))
     policy = schedule.policy
     return {
         "jobs": len(schedule),
         "procs": capacity,
         "policy": str(policy) if policy else "observed",
         "knowledge": policy.knowledge if policy else None,
-        "mean_wait": float(wait.mean()),
-        "median_wait": float(median),
-        "p95_wait": float(p95),
-        "max_wait": float(wait.max()),
-        "mean_response": float(jobs["response"].mean()),  # type: ignore[arg-type]
-        "mean_service": float(service.mean()),
-        "mean_slowdown": float(np.nanmean(jobs["slowdown"].to_numpy())),
-        "mean_bounded_slowdown": float(jobs["bounded_slowdown"].mean()),  # type: ignore[arg-type]
+        **job_means(jobs),
         "utilisation": busy_time * per_second / capacity,
         "makespan": makespan,
-        **_energy(schedule, jobs, last, per_second),
+        **energy_totals(schedule),
         "wasted_capacity": wasted,
         "wasted_share": wasted / (capacity * clock) if clock > 0 else np.nan,
         "effective_load": effective,
         "potential_load": effective + wasted * per_second,
-        "mean_jobs_in_system": float(jobs["response"].sum()) * per_second,
-        "mean_jobs_running": float(service.sum()) * per_second,
-        "mean_jobs_waiting": float((jobs["response"].to_numpy() - service).sum()) * per_second,
+        "mean_jobs_in_system": present * per_second,
+        "mean_jobs_running": float(lasted.sum()) * per_second,
+        "mean_jobs_waiting": (present - float(lasted.sum())) * per_second,
         "mean_rate": clock * per_second,
         "rate_changes": int(rates.since.size - 1),
         "limited_jobs": int(schedule.limited.sum()),
+        **_told(schedule, makespan),
     }
 
 
-def _energy(
-    schedule: Schedule, jobs: pl.DataFrame, last: float, per_second: float
-) -> dict[str, float | None]:
-    """Energy from the first submission to the last completion: of jobs, of idle processors."""
-    names = ("energy", "job_energy", "idle_energy", "mean_power")
-    power = schedule.cluster.power
-    if power is None:
-        return dict.fromkeys(names)
-    rates = schedule.rates
-    _, idle = power.at(len(rates.rates))
-    row, start, end = _service_pieces(schedule)
-    procs = schedule.workload.column("procs")[row]
-    not_idle = float(np.sum(procs * (rates.integral(idle, end) - rates.integral(idle, start))))
-    idle_energy = schedule.cluster.procs * float(rates.integral(idle, last)) - not_idle
-    job_energy = float(jobs["energy"].sum())
-    total = job_energy + idle_energy
-    return dict(zip(names, (total, job_energy, idle_energy, total * per_second), strict=True))
+def job_means(jobs: pl.DataFrame) -> dict[str, float]:
+    """Means and quantiles of job measures, over the jobs that started."""
+
+    def values(name: str) -> Floats:
+        found = jobs[name].drop_nulls().to_numpy()
+        return found if found.size else np.array([np.nan])
+
+    wait, slowdown = values("wait"), values("slowdown")
+    median, p95 = np.quantile(wait, [0.5, 0.95])
+    known = slowdown[~np.isnan(slowdown)]
+    return {
+        "mean_wait": float(wait.mean()),
+        "median_wait": float(median),
+        "p95_wait": float(p95),
+        "max_wait": float(wait.max()),
+        "mean_response": float(values("response").mean()),
+        "mean_service": float(values("service").mean()),
+        "mean_slowdown": float(known.mean()) if known.size else np.nan,
+        "mean_bounded_slowdown": float(values("bounded_slowdown").mean()),
+    }
+
+
+def _work_done(schedule: Schedule) -> float:
+    """Σ processors × work done, in processor-seconds at rate 1."""
+    procs = schedule.workload.column("procs")
+    if schedule.chronicle is None:
+        return float(np.sum(procs * schedule.work))
+    attempts, rates = schedule.chronicle.attempts, schedule.rates
+    begin = np.maximum(attempts.begin, schedule.begin)
+    done = rates.integral(rates.rates, attempts.stop) - rates.integral(rates.rates, begin)
+    return float(np.sum(procs[attempts.row] * done))
+
+
+def _time_present(schedule: Schedule) -> Floats:
+    """Seconds of the run that each job was in the system."""
+    came, left = presence(schedule)
+    return np.minimum(left, schedule.last) - np.maximum(came, schedule.begin)
+
+
+def _told(schedule: Schedule, makespan: float) -> dict[str, Any]:
+    """Tell what only a detailed run can: how jobs ended, what was down, asleep, in vain."""
+    chronicle = schedule.chronicle
+    if chronicle is None:
+        return {}
+    counts = dict(chronicle.state.value_counts().iter_rows())
+    procs = schedule.workload.column("procs")
+    events = chronicle.events["event"]
+    whole = schedule.cluster.procs * makespan
+    shares = {
+        f"{one.name}_share": float(
+            np.sum(one.stretches.count * (one.stretches.until - one.stretches.since)) / whole
+        )
+        if whole > 0
+        else np.nan
+        for one in apart(schedule)
+    }
+    return {
+        **{f"{name}_jobs": int(counts.get(name, 0)) for name in STATES.categories},
+        "interruptions": int((events == "interrupted").sum()),
+        "node_failures": int((events == "failed").sum()),
+        "lost_work": float(np.sum(procs * chronicle.lost_work)),
+        **shares,
+    }
 
 
 def breakdown(schedule: Schedule, key: str | pl.Expr) -> pl.DataFrame:

@@ -11,15 +11,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from onega.core import measures
+from onega.core import measures, system
+from onega.core.chronicle import Chronicle
 from onega.core.cluster import Cluster
 from onega.core.errors import SimulationError
 from onega.core.fairness import Fairness, fairness
 from onega.core.history import Pieces, RateHistory
 from onega.core.intervals import Interval, batch_means
+from onega.core.machine_state import MachineState, state_at
 from onega.core.plotting import Plottable
 from onega.core.policy import Policy
 from onega.core.report import Finding, Report, examples
+from onega.core.window import window_summary
 from onega.core.workload import Workload
 
 Floats = npt.NDArray[np.float64]
@@ -47,6 +50,9 @@ class Schedule(Plottable):
         How the service rate went.
     pieces
         All intervals of service if jobs could be displaced; None: one per job.
+    chronicle
+        What a detailed run tells: states, attempts, the event log; None for a plain one. ``start``
+        and ``end`` of a job that never started are NaN, ``end`` of a cancelled one is when it left.
     provenance
         How it came about, a line each.
     report
@@ -66,6 +72,7 @@ class Schedule(Plottable):
     pieces: Pieces | None = None
     provenance: tuple[str, ...] = ()
     report: Report = field(default_factory=Report)
+    chronicle: Chronicle | None = None
 
     def __post_init__(self) -> None:
         arrays = [self.start, self.end, self.work, self.limited, self.rates.since, self.rates.level]
@@ -107,7 +114,7 @@ class Schedule(Plottable):
         end = start + kept.column("runtime")
         procs = kept.column("procs")
         if cluster is None:
-            size = workload.meta.procs or measures.peak(start, end, procs)
+            size = workload.meta.procs or system.peak(start, end, procs)
             cluster = Cluster(size)
         elif isinstance(cluster, int):
             cluster = Cluster(cluster)
@@ -131,6 +138,36 @@ class Schedule(Plottable):
         origin = f"under {self.policy}" if self.policy else "observed"
         return f"<Schedule: {len(self)} jobs {origin} on {self.cluster.procs} processors>"
 
+    @property
+    def begin(self) -> float:
+        """When the run began: at the first submission, or where a state was given."""
+        return float(self.rates.since[0])
+
+    @cached_property
+    def last(self) -> float:
+        """When the last job left."""
+        left = self.end[np.isfinite(self.end)]
+        return float(left.max()) if left.size else self.begin
+
+    def service_pieces(self) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
+        """Return (row, start, end) of every interval on processors."""
+        if self.pieces is not None:
+            return self.pieces.row, self.pieces.start, self.pieces.end
+        rows = np.arange(len(self), dtype=np.int64)
+        if self.chronicle is not None:
+            rows = rows[np.isfinite(self.start)]
+        return rows, self.start[rows], self.end[rows]
+
+    @property
+    def events(self) -> pl.DataFrame:
+        """The event log of a detailed run: ``time, event, job, node``."""
+        if self.chronicle is None:
+            raise SimulationError(
+                "a plain run keeps no event log; simulate with events=, or on a cluster with "
+                "failures, sleep, nodes, partitions or queues"
+            )
+        return self.chronicle.events
+
     @cached_property
     def jobs(self) -> pl.DataFrame:
         """One row per job, in the workload's order (see docs/measures.md for each column)."""
@@ -143,11 +180,23 @@ class Schedule(Plottable):
         Columns ``time, rate, busy, running, waiting, workload, power`` and the loads of seed 001:
         ``potential_load`` = R·(c if somebody waits, else busy), ``effective_load`` = R·busy.
         """
-        return measures.system_table(self)
+        return system.system_table(self)
 
-    def summary(self) -> dict[str, Any]:
-        """Means, quantiles and totals in one flat dictionary."""
+    def summary(self, window: tuple[float, float] | None = None) -> dict[str, Any]:
+        """Means, quantiles and totals in one flat dictionary.
+
+        Parameters
+        ----------
+        window
+            (from, until), seconds: only jobs submitted then, and what the machine did then.
+        """
+        if window is not None:
+            return window_summary(self, *window)
         return measures.summary(self)
+
+    def state_at(self, time: float) -> MachineState:
+        """Return who runs and who waits right before ``time``, to start another run from."""
+        return state_at(self, time)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table of jobs."""

@@ -131,13 +131,9 @@ def _scatter(by_arrival: Ints | None) -> Callable[[Floats], Floats]:
 
 
 def _history(control: RateControl, first: float, switches: list[Records]) -> RateHistory:
-    """Join the changes of rate; several at one instant are one, no change at all is none."""
-    since = np.concatenate([[first], *(some["time"] for some in switches)])
-    level = np.concatenate([np.zeros(1, np.int64), *(some["level"] for some in switches)])
-    last_of_instant = np.concatenate([since[1:] > since[:-1], [True]])
-    since, level = since[last_of_instant], level[last_of_instant]
-    changes = np.concatenate([[True], level[1:] != level[:-1]])
-    return RateHistory(since[changes], level[changes], control.rates)
+    times = [np.empty(0), *(some["time"] for some in switches)]
+    levels = [np.empty(0, np.int64), *(some["level"] for some in switches)]
+    return RateHistory.joined(first, np.concatenate(times), np.concatenate(levels), control.rates)
 
 
 def _pieces(outcome: Outcome, by_arrival: Ints | None) -> Pieces:

@@ -1,0 +1,152 @@
+"""From what the detailed kernel found to a schedule."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from onega.core.chronicle import EVENTS, STATES, Attempts, Chronicle, Parts
+from onega.core.cluster import Cluster
+from onega.core.history import Pieces, RateHistory
+from onega.core.policy import Policy
+from onega.core.report import Report
+from onega.core.schedule import Schedule
+from onega.core.workload import Workload
+from onega.kernels.detailed_codes import (
+    CHECKPOINT,
+    EVENT_NAMES,
+    REQUEUED,
+    STATE_NAMES,
+    TIMEOUT,
+)
+from onega.simulation.detailed_problem import Floats, Ints, Outcome, Problem
+
+
+def make_schedule(
+    workload: Workload,
+    machine: Cluster,
+    policy: Policy,
+    run: tuple[Problem, Outcome, Ints],
+    *,
+    provenance: tuple[str, ...] = (),
+    report: Report | None = None,
+) -> Schedule:
+    """Make the schedule of a detailed run.
+
+    Parameters
+    ----------
+    workload
+        All jobs of the run, those that it started with among them.
+    machine, policy
+        What it ran on.
+    run
+        Problem, outcome, and the workload's row of each of the problem's jobs (by arrival).
+    provenance, report
+        How it came about; what was left out.
+
+    Notes
+    -----
+    Jobs that waited for others get the submission that they had, moldable ones their width, so
+    that the workload of the schedule is what was really run.
+    """
+    problem, outcome, row = run
+    option = np.where(outcome.option >= 0, outcome.option, problem.jobs.first_option)
+    by_row = np.argsort(row)
+    state = pl.Series("state", np.array(STATE_NAMES)[outcome.state[by_row]], dtype=STATES)
+    chronicle = Chronicle(
+        state,
+        outcome.lost_work[by_row],
+        *_attempts(problem, outcome, row),
+        _event_log(workload, outcome, row),
+        Parts(
+            outcome.part_kind,
+            outcome.part_since,
+            outcome.part_until,
+            outcome.part_count,
+            outcome.part_depth,
+        ),
+    )
+    start, end = outcome.start[by_row], outcome.end[by_row]
+    repeated = outcome.attempt_job.size > np.isfinite(start).sum()
+    tries = chronicle.attempts
+    order = np.lexsort((tries.start, tries.row))
+    pieces = Pieces(tries.row[order], tries.start[order], tries.end[order])
+    return Schedule(
+        _as_run(workload, problem, outcome, row),
+        machine,
+        policy,
+        start,
+        end,
+        problem.options.work[option][by_row],
+        outcome.state[by_row] == TIMEOUT,
+        _history(problem, outcome),
+        pieces if repeated else None,
+        provenance,
+        report or Report(),
+        chronicle,
+    )
+
+
+def _as_run(workload: Workload, problem: Problem, outcome: Outcome, row: Ints) -> Workload:
+    """Give jobs the submission and the width that they had in the run."""
+    submit = np.array(workload.column("submit"))
+    known = np.isfinite(outcome.submit)
+    submit[row[known]] = outcome.submit[known]
+    procs = np.array(workload.column("procs"))
+    chosen = outcome.option >= 0
+    procs[row[chosen]] = problem.options.procs[outcome.option[chosen]]
+    same = np.array_equal(submit, workload.column("submit"))
+    if same and np.array_equal(procs, workload.column("procs")):
+        return workload
+    table = workload.table.with_columns(
+        pl.Series("submit", submit), pl.Series("procs", procs, dtype=pl.Int64)
+    )
+    note = "submissions and widths as they came out of the simulation"
+    return Workload(table, workload.meta.noting(note))
+
+
+def _attempts(problem: Problem, outcome: Outcome, row: Ints) -> tuple[Attempts, Floats]:
+    """Return the attempts, with when their work stopped and how much of it was saved."""
+    job, start, end = outcome.attempt_job, outcome.attempt_start, outcome.attempt_end
+    # Work that never began, began and stopped at the end of the attempt: none was done.
+    begin = np.where(np.isnan(outcome.attempt_begin), end, outcome.attempt_begin)
+    finished = (end == outcome.end[job]) & (outcome.state[job] <= TIMEOUT)
+    stop = np.where(finished, np.maximum(end - problem.jobs.completion[job], begin), end)
+    history = _history(problem, outcome)
+    done = history.integral(history.rates, stop) - history.integral(history.rates, begin)
+    saved = np.where(finished, done, 0.0)
+    if problem.on_interrupt == CHECKPOINT:
+        again = ~finished & _requeued(outcome)
+        whole = np.floor(done / problem.checkpoint) * problem.checkpoint
+        saved = np.where(again, whole, saved)
+    return Attempts(row[job], start, outcome.attempt_wake, begin, stop, end), saved
+
+
+def _requeued(outcome: Outcome) -> Ints:
+    """Tell which attempts ended in the queue again."""
+    again = outcome.log_event == REQUEUED
+    pairs = set(zip(outcome.log_job[again], outcome.log_time[again], strict=True))
+    ends = zip(outcome.attempt_job, outcome.attempt_end, strict=True)
+    return np.fromiter((one in pairs for one in ends), bool, outcome.attempt_job.size)
+
+
+def _event_log(workload: Workload, outcome: Outcome, row: Ints) -> pl.DataFrame:
+    """Name events, jobs and nodes."""
+    names = np.array(EVENT_NAMES)[outcome.log_event]
+    has_job = (outcome.log_job >= 0) & (names != "woken")
+    ids = workload.table["job"].to_numpy()[row[np.where(has_job, outcome.log_job, 0)]]
+    has_node = (outcome.log_node >= 0) & (names != "capacity")
+    return pl.DataFrame(
+        {
+            "time": outcome.log_time,
+            "event": pl.Series(names, dtype=EVENTS),
+            "job": pl.Series(np.where(has_job, ids, -1)).replace(-1, None),
+            "node": pl.Series(np.where(has_node, outcome.log_node + 1, 0)).replace(0, None),
+        }
+    )
+
+
+def _history(problem: Problem, outcome: Outcome) -> RateHistory:
+    return RateHistory.joined(
+        problem.t0, outcome.switch_time, outcome.switch_level, problem.rates.rates
+    )
