@@ -10,11 +10,11 @@ from enum import Enum
 from types import ModuleType
 from typing import Any, get_args, get_type_hints
 
-import typer
 from docstrings import to_markdown
 
 import onega
-from onega.cli.app import make_app
+from onega.cli.app import make_command
+from onega.cli.examples import EXAMPLES
 
 # The command ----------------------------------------------------------------------------------
 
@@ -28,7 +28,7 @@ def commands() -> dict[str, Any]:
         for word, inner in getattr(command, "commands", {}).items():
             walk(f"{name} {word}", inner)
 
-    walk("onega", typer.main.get_command(make_app()))
+    walk("onega", make_command())
     return found
 
 
@@ -66,6 +66,10 @@ def _command(name: str, command: Any) -> Iterator[str]:
     if options:
         rows = [f"| {_option(one)} | {_cell(one.help)}{_default(one)} |" for one in options]
         yield "| option | what it does |\n|---|---|\n" + "\n".join(rows)
+    word = name.removeprefix("onega ")
+    if word in EXAMPLES:
+        lines = [f"$ {line}    # {why}" for line, why in EXAMPLES[word]]
+        yield "```console\n" + "\n".join(lines) + "\n```"
 
 
 def _anchor(name: str) -> str:

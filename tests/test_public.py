@@ -75,7 +75,7 @@ def test_an_unknown_name_is_an_attribute_error():
     "what",
     [
         "import onega",
-        "from onega.cli.app import make_app; import typer; typer.main.get_command(make_app())",
+        "from onega.cli.app import make_command; make_command()",
         f"import onega; onega.Workload({JOB}); onega.read",
         f"import onega; onega.describe(onega.Workload({JOB}))",
     ],

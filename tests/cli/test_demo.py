@@ -9,7 +9,7 @@ import pytest
 
 import onega
 from onega.cli import demo
-from onega.cli.app import main, make_app
+from onega.cli.app import main, make_command
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_json_agrees_with_the_library(run, tmp_path):
 def test_the_commands_to_try_exist():
     import typer
 
-    known = typer.main.get_command(make_app()).commands
+    known = make_command().commands
     for line in demo.TRY:
         words = shlex.split(line)
         assert words[0] == "onega"

@@ -70,7 +70,7 @@ def adequacy(
     format: FromOption = None,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
-    """Measure how far a model's schedule is from the real one: P, in seconds (seed 004).
+    """Measure how far a model's schedule is from the real one: P, in seconds.
 
     Both sides are logs with waits of one and the same stream (or folders with event logs). With
     --simulate, the second side is a simulation of the first: how good is a simulator here?

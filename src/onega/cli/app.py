@@ -10,12 +10,13 @@ import gc
 import os
 import sys
 from importlib import import_module
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from onega import __version__
-from onega.cli.console import fail
+from onega.cli.console import be_quiet, fail
+from onega.cli.examples import epilog
 from onega.core.errors import OnegaError
 
 COMMANDS: tuple[str, ...] = (
@@ -76,16 +77,60 @@ def make_app() -> typer.Typer:
     return app
 
 
+def make_command() -> Any:  # noqa: ANN401
+    """Build the command as click has it, with what all sub-commands share.
+
+    Each ends its help with examples, takes ``--quiet``, and shows flags without a type.
+    """
+    whole = typer.main.get_command(make_app())
+    _share(whole, "")
+    return whole
+
+
+def _share(command: Any, name: str) -> None:  # noqa: ANN401
+    inner = getattr(command, "commands", {})
+    for word, one in inner.items():
+        _share(one, f"{name} {word}".strip())
+    if not inner:
+        command.epilog = epilog(name)
+        command.params.append(_quiet_option())
+    for option in command.params:
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+
+
+def _quiet_option() -> Any:  # noqa: ANN401
+    """Make the option as Typer makes its own: its classes differ from version to version."""
+    lone = typer.Typer(add_completion=False)
+
+    @lone.command()
+    def _lone(
+        quiet: Annotated[  # noqa: FBT002
+            bool,
+            typer.Option(
+                "--quiet",
+                "-q",
+                callback=lambda value: be_quiet() if value else None,
+                expose_value=False,
+                help="No remarks and no progress on stderr; errors only.",
+            ),
+        ] = False,
+    ) -> None: ...
+
+    return next(one for one in typer.main.get_command(lone).params if one.name == "quiet")
+
+
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command; every foreseeable failure is one line on stderr and exit code 2."""
     # Importing makes hundreds of thousands of objects that live on: don't go through them often.
     gc.set_threshold(200_000, 20, 50)
     try:
-        command = typer.main.get_command(make_app())
-        code = command.main(args=arguments, prog_name="onega", standalone_mode=False)
+        code = make_command().main(args=arguments, prog_name="onega", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         fail("stopped", code=STOPPED)
     except _Misuse as error:
+        if not error.format_message():  # type: ignore[attr-defined]
+            sys.exit(0)  # no command given: the help is shown, and that is all
         fail(f"{error.format_message()}{_hint(error)}")  # type: ignore[attr-defined]
     except OnegaError as error:
         fail(str(error))
@@ -110,5 +155,8 @@ def _hint(error: Exception) -> str:
 
 def _version(value: bool) -> None:  # noqa: FBT001
     if value:
+        from onega.kernels.jit import cache_folder
+
         typer.echo(f"onega {__version__}")
+        typer.echo(f"compiled kernels are kept in {cache_folder() or '(no writable folder)'}")
         raise typer.Exit

@@ -39,9 +39,19 @@ def fail(message: str, code: int = 2) -> NoReturn:
     sys.exit(code)
 
 
+_quiet = False
+
+
+def be_quiet() -> None:
+    """Leave out remarks and progress from now on; results and errors remain."""
+    global _quiet  # noqa: PLW0603  (the command line is one for the whole process)
+    _quiet = True
+
+
 def remark(message: str) -> None:
     """Say something on stderr that the reader should know but that isn't the result."""
-    print(f"onega: {message}", file=sys.stderr)
+    if not _quiet:
+        print(f"onega: {message}", file=sys.stderr)
 
 
 def remark_report(report: Report) -> None:
@@ -89,7 +99,7 @@ def progress(description: str, total: float | None = None) -> Iterator[Any]:
     Yields a function of the amount done so far.
     """
     console = err()
-    if not console.is_terminal:
+    if _quiet or not console.is_terminal:
         yield lambda done: None
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn

@@ -63,7 +63,7 @@ def virtual(
     format: FromOption = None,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
-    """Let a real Slurm schedule a stream on virtual nodes, and note what it does (seed 004).
+    """Let a real Slurm schedule a stream on virtual nodes, and note what it does.
 
     Needs Debian's packages slurmctld, slurmd, slurm-client, munge and faketime; no root, no
     services. All of it runs on loopback and is gone afterwards.

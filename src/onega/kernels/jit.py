@@ -78,6 +78,12 @@ def kernel(function: F) -> F:
         return numba.njit(nogil=True)(function)
 
 
+def cache_folder() -> str | None:
+    """Return where compiled kernels are kept; None if there is nowhere to write."""
+    probe: Any = kernel(cache_folder)  # never called: only its place in the cache matters
+    return getattr(probe.stats, "cache_path", None)
+
+
 def part(function: F) -> F:
     """Compile a function that only kernels call: no wrapper for Python, no cache of its own.
 

@@ -1,0 +1,67 @@
+"""Examples at the end of every command's help."""
+
+from __future__ import annotations
+
+from typing import Final
+
+EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    "describe": (
+        ("onega describe jobs.swf.gz", "one screen: load, sizes, users, daily cycle"),
+        ("onega describe sacct.csv --procs 4096 --figures out", "a Slurm log, with pictures"),
+    ),
+    "convert": (
+        ("onega convert sacct.csv jobs.swf --clean", "Slurm to SWF; what was cleaned is reported"),
+        ("onega convert jobs.swf.gz jobs.parquet", "the format is the file's name"),
+    ),
+    "archive": (("onega archive list", "logs of the Parallel Workloads Archive"),),
+    "fit": (
+        ("onega fit markov jobs.swf.gz -o model.json", "correlated Markov chains"),
+        ("onega fit lublin jobs.swf.gz -o model.json --seed 1", "Lublin and Feitelson's model"),
+    ),
+    "sample": (
+        ("onega sample model.json -n 10000 -o more.swf --seed 1", "ten thousand jobs, repeatable"),
+    ),
+    "compare": (
+        ("onega compare jobs.swf.gz more.swf", "how alike the two are"),
+        ("onega compare jobs.swf.gz --models markov,lublin --replicates 20", "models, fitted"),
+    ),
+    "simulate": (
+        ("onega simulate jobs.swf.gz --policy easy", "the same jobs under EASY backfilling"),
+        ("onega simulate jobs.swf.gz --procs 512 --policy spf+easy --out run", "files in run/"),
+        ("onega simulate jobs.swf.gz --policy easy --cluster cluster.toml --json", "for programs"),
+    ),
+    "groups": (("onega groups jobs.swf.gz", "who the users are, in groups alike"),),
+    "feedback": (("onega feedback jobs.swf.gz", "do users react to the queue?"),),
+    "closed-loop": (("onega closed-loop jobs.swf.gz --policy easy", "users who wait for answers"),),
+    "adequacy": (
+        ("onega adequacy real.swf model.swf", "how far the model's schedule is from the real one"),
+        ("onega adequacy sacct.csv --simulate easy --procs 4096", "a site's log against EASY"),
+    ),
+    "virtual": (
+        ("onega virtual jobs.swf --procs 100 --speed 20 --repeat 2 -o run", "a real Slurm, twice"),
+    ),
+    "stability": (
+        ("onega stability jobs.swf.gz --procs 512", "does first come, first served keep up?"),
+        (
+            "onega stability --classes 0.5,0.3,0.2 --procs 3 --arrival-rate 1 --mean-runtime 1",
+            "from probabilities of the widths 1, 2, 3",
+        ),
+    ),
+    "limits": (
+        (
+            "onega limits --arrival-rate 2 --service-rate 1 --limit-rate 0.1 --widths 1:0.5,2:0.5",
+            "how many are busy, how many are cut off",
+        ),
+    ),
+    "demo": (("onega demo", "the main questions on made-up jobs"),),
+}
+"""Command → (what to type, what it does). File names stand for the reader's own."""
+
+
+def epilog(name: str) -> str | None:
+    """Return the examples of a command as the end of its help."""
+    found = EXAMPLES.get(name)
+    if not found:
+        return None
+    lines = [f"[green]$ {line}[/green]  [dim]# {why}[/dim]" for line, why in found]
+    return "\n\n".join(["[bold]Examples[/bold]", *lines])
