@@ -62,7 +62,6 @@ def test_json_agrees_with_the_library(run, tmp_path):
 
 
 def test_the_commands_to_try_exist():
-    import typer
 
     known = make_command().commands
     for line in demo.TRY:

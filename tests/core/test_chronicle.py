@@ -130,7 +130,7 @@ def test_states_and_counts(requeued):
     assert found["makespan"] == 18
     assert found["utilisation"] == 16 / 18
     assert found["down_share"] == 2 / 18
-    assert found["mean_jobs_in_system"] == (18 + 8 + 16) / 18
+    assert found["mean_jobs_in_system"] == pytest.approx((18 + 8 + 16) / 18)
 
 
 def test_jobs_without_a_start_have_no_wait(requeued):

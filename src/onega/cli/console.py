@@ -44,7 +44,7 @@ _quiet = False
 
 def be_quiet() -> None:
     """Leave out remarks and progress from now on; results and errors remain."""
-    global _quiet  # noqa: PLW0603  (the command line is one for the whole process)
+    global _quiet
     _quiet = True
 
 

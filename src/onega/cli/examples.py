@@ -13,7 +13,8 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("onega convert sacct.csv jobs.swf --clean", "Slurm to SWF; what was cleaned is reported"),
         ("onega convert jobs.swf.gz jobs.parquet", "the format is the file's name"),
     ),
-    "archive": (("onega archive list", "logs of the Parallel Workloads Archive"),),
+    "archive list": (("onega archive list", "logs of the Parallel Workloads Archive"),),
+    "archive get": (("onega archive get KTH-SP2", "fetch one, checked"),),
     "fit": (
         ("onega fit markov jobs.swf.gz -o model.json", "correlated Markov chains"),
         ("onega fit lublin jobs.swf.gz -o model.json --seed 1", "Lublin and Feitelson's model"),

@@ -89,6 +89,6 @@ def _progress(schedule: Schedule, time: float) -> tuple[Floats, Floats]:
     clock = rates.integral(rates.rates, np.minimum(stop, time))
     doing = np.maximum(clock - rates.integral(rates.rates, begin), 0.0)
     earlier = end < time
-    done = np.bincount(row[now], doing[now], len(schedule))
-    done += np.bincount(row[earlier], saved[earlier], len(schedule))
+    progress = np.where(now, doing, np.where(earlier, saved, 0.0))
+    done = np.bincount(row, progress, len(schedule))
     return since, np.minimum(done, schedule.work)

@@ -37,7 +37,7 @@ def system_table(schedule: Schedule) -> pl.DataFrame:
     submit, leave = presence(schedule)
     row, start, end = schedule.service_pieces()
     width = schedule.workload.column("procs")[row]
-    time = np.unique(np.concatenate([submit, start, end, _other_instants(schedule)]))
+    time = np.unique(np.concatenate([submit, leave, start, end, _other_instants(schedule)]))
     time = time[(time >= schedule.begin) & (time <= schedule.last)]
 
     def count(places: Floats, weights: npt.ArrayLike | None = None) -> Floats:
