@@ -34,6 +34,7 @@ COMMANDS: tuple[str, ...] = (
     "virtual",
     "stability",
     "limits",
+    "reproduce",
     "demo",
 )
 """Modules of `onega.cli`, one command (or group) each, in the order of ``onega --help``.

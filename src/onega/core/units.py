@@ -62,3 +62,11 @@ def humanise_seconds(seconds: float | None) -> str:
         if size < limit:
             return f"{seconds / unit:.3g} {name}"
     return f"{seconds / (365.25 * 86400):.3g} years"
+
+
+def clock_words(seconds: float) -> str:
+    """Write a length of time to the second, as people give it: ``5 min``, ``3 h 20 min``."""
+    hours, rest = divmod(round(seconds), 3600)
+    minutes, left = divmod(rest, 60)
+    parts = ((hours, "h"), (minutes, "min"), (left, "s"))
+    return " ".join(f"{value:,} {unit}" for value, unit in parts if value) or "0 s"

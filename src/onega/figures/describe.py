@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from onega.core.errors import TraceError
-from onega.core.units import humanise_seconds
+from onega.core.units import clock_words, humanise_seconds
 from onega.figures import theme
 from onega.figures.theme import BLUE, GREEN, ORANGE, SKY, axis, bars, styled
 
@@ -169,7 +169,7 @@ def estimates(description: Description) -> go.Figure:
     rows = sorted(section.frequent)
     figure = go.Figure(
         bars(
-            [_clock(row.estimate) for row in rows],
+            [clock_words(row.estimate) for row in rows],
             [100 * row.share for row in rows],
             "%{x}: %{customdata:,} jobs (%{y:.1f} %)",
             extra=[row.jobs for row in rows],
@@ -179,7 +179,7 @@ def estimates(description: Description) -> go.Figure:
     figure.update_yaxes(axis("share of jobs", "%"))
     note = (
         f"these {len(rows)} values are {section.frequent_share:.1%} of all estimates; "
-        f"the largest is {_clock(section.maximum)}"
+        f"the largest is {clock_words(section.maximum)}"
     )
     return styled(figure, "The most frequent estimates", note)
 
@@ -319,14 +319,6 @@ def _class_label(power: float, widest: int | None) -> str:
     low, high = int(power), int(2 * power - 1)
     high = min(high, widest or high)
     return f"{low:,}" if low == high else f"{low:,}–{high:,}"
-
-
-def _clock(seconds: float) -> str:
-    """Write an estimate as people give it: 5 min, 1 h, 3 h 20 min."""
-    hours, rest = divmod(round(seconds), 3600)
-    minutes, left = divmod(rest, 60)
-    parts = ((hours, "h"), (minutes, "min"), (left, "s"))
-    return " ".join(f"{value:,} {unit}" for value, unit in parts if value) or "0 s"
 
 
 def _time_class_bars(rows: Any, heights: list[float], value: str) -> go.Bar:  # noqa: ANN401

@@ -1,0 +1,202 @@
+"""``onega reproduce``: tables and figures of the seeds again, ours beside the printed values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from onega.cli.console import emit_json, emit_table, out, progress, remark
+from onega.cli.options import FromOption, JsonOption, ProcsOption, read_trace
+from onega.core.errors import SimulationError
+
+if TYPE_CHECKING:
+    from onega.core.workload import Workload
+    from onega.reproduce.result import Reproduction, SeedTable
+
+LogsArgument = Annotated[
+    list[Path] | None, typer.Argument(metavar="[TRACE]…", help="Job logs, see --help.")
+]
+LogArgument = Annotated[
+    Path | None, typer.Argument(metavar="[TRACE]", help="A job log (SWF, sacct, PBS, CSV, …).")
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write a page: .html, or .md."),
+]
+SeedOption = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random draws.")]
+
+HELP = """Make the seeds' tables and figures again, ours beside the printed values.
+
+\b
+onega reproduce song KTH-SP2-1996-2.1-cln.swf.gz -o song.html
+onega reproduce rumyantsev-2018 krc2.csv.gz
+onega reproduce adequacy FOLDER_OF_ONEGA_VIRTUAL --json
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(no_args_is_help=True, help=HELP)
+    group.command(name="song")(song)
+    group.command(name="rumyantsev-2014")(rumyantsev_2014)
+    group.command(name="rumyantsev-2018")(rumyantsev_2018)
+    group.command(name="limits")(limits)
+    group.command(name="adequacy")(adequacy)
+    app.add_typer(group, name="reproduce")
+
+
+def song(
+    traces: LogsArgument = None,
+    output: OutputOption = None,
+    replicates: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Samples behind each mean of random draws.")
+    ] = 20,
+    all_models: Annotated[  # noqa: FBT002
+        bool, typer.Option("--all-models", help="Compare all models, not only the thesis's three.")
+    ] = False,
+    seed: SeedOption = 1,
+    json: JsonOption = False,  # noqa: FBT002
+) -> None:
+    """Tables and figures of B. Song's thesis (seed 002) on the logs given.
+
+    The thesis's logs are known by the archive's file names (KTH-SP2-…, SDSC-SP2-…, LANL-CM5-…,
+    CTC-SP2-…, SDSC-Par-1995-… and -1996-…). Any other log will do: nothing is printed for it.
+    """
+    from onega.reproduce.song import reproduce_song
+
+    logs = [read_trace(path) for path in traces or ()]
+    with progress("drawing samples", total=1.0) as done:
+        made = reproduce_song(
+            logs, replicates=replicates, seed=seed, all_models=all_models, progress=done
+        )
+    _tell(made, output, json=json)
+
+
+def rumyantsev_2014(
+    trace: LogArgument = None,
+    output: OutputOption = None,
+    procs: ProcsOption = None,
+    format: FromOption = None,
+    seed: SeedOption = 1,
+    json: JsonOption = False,  # noqa: FBT002
+) -> None:
+    """Stability constant by every method beside hpcwld's (seed 000); with a log ρ and delays."""
+    from onega.reproduce.rumyantsev_2014 import reproduce_rumyantsev_2014
+
+    log = _optional(trace, format, procs)
+    _tell(reproduce_rumyantsev_2014(log, seed=seed), output, json=json)
+
+
+def rumyantsev_2018(
+    trace: LogArgument = None,
+    output: OutputOption = None,
+    procs: ProcsOption = None,
+    format: FromOption = None,
+    seed: SeedOption = 1,
+    json: JsonOption = False,  # noqa: FBT002
+) -> None:
+    """Run the experiment of seed 001: a clock that slows down with the remaining work.
+
+    TRACE is hpcwld's dataset HPC_KRC2 as CSV (interarrival, service, cores_used), or any log.
+    """
+    from onega.reproduce.rumyantsev_2018 import reproduce_rumyantsev_2018
+
+    log = _optional(trace, format, procs)
+    if log is None:
+        raise SimulationError(
+            "reproduce rumyantsev-2018 needs a log: krc2.csv.gz (hpcwld's HPC_KRC2), or any other"
+        )
+    with progress("simulating", total=1.0) as done:
+        made = reproduce_rumyantsev_2018(log, seed=seed, progress=done)
+    _tell(made, output, json=json)
+
+
+def limits(
+    trace: LogArgument = None,
+    output: OutputOption = None,
+    format: FromOption = None,
+    json: JsonOption = False,  # noqa: FBT002
+) -> None:
+    """Make the examples and figures of seed 003: tasks that are cut off; no log is needed."""
+    from onega.reproduce.limits import reproduce_limits
+
+    _tell(reproduce_limits(_optional(trace, format, None)), output, json=json)
+
+
+def adequacy(
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="RUN RUN… | DIR", help="Logs of one stream, or a folder of them."),
+    ] = None,
+    output: OutputOption = None,
+    procs: ProcsOption = None,
+    models: Annotated[
+        str, typer.Option(metavar="P,Q,…", help="Policies to simulate beside it; '' for none.")
+    ] = "fcfs,easy,conservative,slurm",
+    tolerance: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="Submit times may differ by so much.")
+    ] = 0.0,
+    json: JsonOption = False,  # noqa: FBT002
+) -> None:
+    """Table I of seed 004: how far a system is from itself, and models from it.
+
+    DIR is what `onega virtual STREAM --procs N --repeat 2 -o DIR` wrote (run-1.swf, run-2.swf, …).
+    """
+    from onega.reproduce.adequacy import reproduce_adequacy, runs_in
+
+    paths = list(runs or ())
+    if len(paths) == 1 and paths[0].is_dir():
+        paths = list(runs_in(paths[0]))
+    if len(paths) < 2:
+        raise SimulationError(
+            "reproduce adequacy needs two runs of one stream: two logs with waits, or the folder "
+            "that `onega virtual STREAM --procs N --repeat 2 -o DIR` wrote"
+        )
+    logs = [read_trace(path) for path in paths]
+    names = [name.strip() for name in models.split(",") if name.strip()]
+    with progress("simulating", total=1.0) as done:
+        made = reproduce_adequacy(
+            logs, procs=procs, policies=names, tolerance=tolerance, progress=done
+        )
+    _tell(made, output, json=json)
+
+
+def _optional(path: Path | None, format: str | None, procs: int | None) -> Workload | None:
+    return None if path is None else read_trace(path, format=format, procs=procs)
+
+
+def _tell(made: Reproduction, output: Path | None, *, json: bool) -> None:
+    """Print the result, and write the page if one is wanted."""
+    if json:
+        emit_json(made.summary())
+    else:
+        for table in made.tables():
+            _print(table)
+        for one in made.absent:
+            out().print(f"Not made: {one.label}: {one.why}", markup=False)
+        out().print(f"\n{made.verdict()}", markup=False)
+    if output is None:
+        return
+    from onega.pages import FORMATS, write_document
+
+    endings = {ending: name for name, ending in FORMATS.items()}
+    if output.suffix not in endings:
+        raise SimulationError(f"-o {output}: a page ends in {' or '.join(endings)}")
+    path = write_document(made.document(), output, endings[output.suffix])
+    remark(f"the page is {path} ({len(made.figures())} figures)")
+
+
+def _print(table: SeedTable) -> None:
+    rows: Sequence[Sequence[str]] = [
+        (name, *(f"{v.words()} / {v.printed_words()}" if v.printed is not None else v.words()
+                 for v in values))
+        for name, values in table.rows
+    ]  # fmt: skip
+    printed = any(value.printed is not None for _, values in table.rows for value in values)
+    title = f"{table.label}: {table.title}{' (ours / printed)' if printed else ''}"
+    emit_table(title, rows, table.columns)
+    for note in table.notes:
+        out().print(f"  • {note}", markup=False)

@@ -1,0 +1,69 @@
+"""``onega reproduce …``: tables, pages, JSON, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import onega
+from onega.cli import main
+
+
+def run(*words):
+    with pytest.raises(SystemExit) as left:
+        main([str(word) for word in words])
+    return left.value.code
+
+
+@pytest.fixture
+def trace(log, tmp_path):
+    path = tmp_path / "mine.swf"
+    onega.write(log.head(400), path)
+    return path
+
+
+def test_limits_on_the_terminal_and_as_a_page(tmp_path, capsys):
+    page = tmp_path / "limits.html"
+    assert run("reproduce", "limits", "-o", page) == 0
+    said = capsys.readouterr()
+    assert "ours / printed" in said.out
+    assert "32 of 32 printed values" in said.out
+    assert str(page) in said.err
+    assert "Figure 4" in page.read_text(encoding="utf-8")
+
+
+def test_song_as_json_and_markdown(trace, tmp_path, capsys):
+    page = tmp_path / "song.md"
+    assert run("reproduce", "song", trace, "--replicates", 1, "--json", "-o", page) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["Table 2.1/mine/jobs"] == 400
+    assert "## Groups of users" in page.read_text(encoding="utf-8")
+
+
+def test_adequacy_of_a_folder(log, tmp_path, capsys):
+    for number in (1, 2):
+        onega.write(log, tmp_path / f"run-{number}.swf")
+    assert run("reproduce", "adequacy", tmp_path, "--models", "easy", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["Table I/900/P, s"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["song"], "at least one log"),
+        (["rumyantsev-2018"], "krc2.csv.gz"),
+        (["adequacy"], "--repeat 2"),
+        (["adequacy", "nowhere"], "two runs"),
+        (["limits", "-o", "page.pdf"], ".html or .md"),
+        (["song", "nowhere.swf"], "nowhere.swf"),
+        (["sing"], "sing"),
+    ],
+)
+def test_mistakes_are_one_line(words, told, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("reproduce", *words) == 2
+    line = capsys.readouterr().err.strip().splitlines()[-1]
+    assert line.startswith("onega: ")
+    assert told in line

@@ -1,0 +1,144 @@
+"""Seeds 000, 001, 003 and 004: formulas that must agree, experiments that must be defined."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import onega
+from onega.core.errors import OnegaError, QueueingError, SimulationError
+from onega.pages import to_html, to_markdown
+from onega.reproduce.adequacy import reproduce_adequacy, runs_in
+from onega.reproduce.limits import reproduce_limits
+from onega.reproduce.rumyantsev_2014 import reproduce_rumyantsev_2014
+from onega.reproduce.rumyantsev_2018 import Experiment, mean_workload, reproduce_rumyantsev_2018
+
+
+def test_hpcwlds_constants_come_out():
+    flat = reproduce_rumyantsev_2014().summary()
+    assert flat["compared"] == flat["agree"] == 8
+    half = "Equations (4), (9)/widths 0.5,0.5, s = 2"
+    assert [flat[f"{half}/{way}"] for way in ("by (4)", "by (9)", "exact")] == [7 / 8] * 3
+    assert "no log was given" in " ".join(flat["not_made"])
+
+
+def test_the_recursion_is_the_simulated_fcfs(log):
+    made = reproduce_rumyantsev_2014(log)
+    flat = made.summary()
+    rows = {
+        key.split("/")[1]: value for key, value in flat.items() if key.startswith("Equations (1")
+    }
+    assert rows["mean delay by (1), (2), s"] == pytest.approx(
+        rows["mean wait of a simulated FCFS, s"], rel=1e-12
+    )
+    assert rows["ρ = λ·C·E[S] (3)"] == onega.stability(log).rho
+    assert len(made.figures()) == 1
+
+
+def test_a_log_without_a_machine_is_refused(log):
+    bare = onega.Workload({n: log.column(n) for n in ("submit", "runtime", "procs")})
+    with pytest.raises(QueueingError, match="--procs"):
+        reproduce_rumyantsev_2014(bare)
+
+
+@pytest.fixture(scope="module")
+def krc(log):
+    return reproduce_rumyantsev_2018(log.head(300))
+
+
+def test_seed_001_has_three_figures_and_both_powers(krc):
+    labels = [one.label for one in krc.figures()]
+    assert labels == ["Figure 1, whole", "Figure 2, busiest",
+                      "Figure 3, as printed", "Figure 3, exchanged"]  # fmt: skip
+    flat = krc.summary()
+    assert flat["compared"] == 0  # another log than the paper's
+    work = [flat[f"Figure 3, values/k = {k:.1e}/mean work, h"] for k in (0.0, 3e6)]
+    assert work[0] <= work[1]  # a higher threshold keeps more work in the system
+    assert "Table I" in flat["not_made"][0]
+    assert "as printed" in to_markdown(krc.document())
+
+
+def test_mean_workload_is_the_area_under_the_curve(log):
+    """The exact integral against a fine sum."""
+    made = Experiment.of(log.head(60), servers=64, seed=1)
+    schedule = made.run(1e4, 1e4, (0.04, 0.03))
+    table = schedule.system
+    time, work = table["time"].to_numpy(), table["workload"].to_numpy()
+    fall = (table["rate"] * table["running"]).to_numpy()
+    at = np.linspace(time[0], time[-1], 400_001)
+    row = np.searchsorted(time, at, side="right") - 1
+    value = np.maximum(work[row] - fall[row] * (at - time[row]), 0)
+    assert mean_workload(schedule) == pytest.approx(value.mean(), rel=1e-3)
+
+
+def test_an_empty_experiment_is_refused(log):
+    with pytest.raises(OnegaError):
+        reproduce_rumyantsev_2018(log.head(1))
+
+
+def test_seed_003s_formulas_come_out():
+    made = reproduce_limits()
+    flat = made.summary()
+    assert flat["compared"] == flat["agree"] == 32
+    assert flat["Examples 4, 5, (44), (45), (48)/z_cr for P_cr = 0.9/value"] == pytest.approx(9)
+    page = to_html(made.document())
+    assert page.count('class="plot"') == 2
+
+
+def test_limits_on_a_log(log):
+    made = reproduce_limits(log)
+    assert made.logs == ("mine.swf",)
+    assert made.chapters[-1].title == "On a log"
+
+
+def runs(log):
+    """Two runs of one stream: the second waits ten seconds longer in every tenth job."""
+    other = log.column("wait") + 10.0 * (np.arange(len(log)) % 10 == 0)
+    second = onega.Workload(
+        log.table.with_columns(wait=other), log.meta.noting("again", source="again.swf")
+    )
+    return log, second
+
+
+def test_table_one(log):
+    made = reproduce_adequacy(runs(log), policies=("fcfs", "easy"))
+    flat = made.summary()
+    assert flat["Table I/100/P, s"] == pytest.approx(np.sqrt(10))  # ten jobs of a hundred by 10 s
+    assert flat["Table I/100/different waits"] == 10
+    assert flat["Table I/100/P, s/printed"] == 12.0
+    models = "Models/{}/900"
+    assert flat[models.format("easy")] < 1e-6  # the log is a simulated EASY
+    assert flat[models.format("fcfs")] > flat[models.format("the system against itself")]
+    verdict = next(table for table in made.tables() if table.label == "Models").notes[0]
+    assert verdict.endswith("no further from the system than that: easy.")
+    assert len(made.figures()) == 2
+
+
+def test_three_runs_have_three_pairs(log):
+    first, second = runs(log)
+    made = reproduce_adequacy([first, second, second], policies=())
+    table = made.tables()[0]
+    assert len(table.columns) == 7
+    assert made.summary()["figures"] == 1
+
+
+def test_adequacy_refuses_what_is_undefined(log):
+    with pytest.raises(SimulationError, match="two runs"):
+        reproduce_adequacy([log])
+    with pytest.raises(SimulationError, match="undefined: the numbers of jobs differ"):
+        reproduce_adequacy([log, log.head(50)])
+
+
+def test_without_a_machine_no_models(log):
+    bare = onega.Workload(log.table, onega.Meta(source="bare"))
+    made = reproduce_adequacy([bare, bare])
+    assert [one.label for one in made.absent] == ["models beside it"]
+
+
+def test_runs_in_a_folder(tmp_path):
+    for name in ("run-10.swf", "run-2.swf", "stream.swf"):
+        (tmp_path / name).write_text("")
+    assert [path.name for path in runs_in(tmp_path)] == ["run-2.swf", "run-10.swf"]
+    (tmp_path / "run-2.swf").unlink()
+    with pytest.raises(SimulationError, match="--repeat 2"):
+        runs_in(tmp_path)
