@@ -13,7 +13,7 @@ import re
 import shutil
 import sys
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -30,10 +30,37 @@ sys.path[:0] = [str(DOCS)]
 
 import generated  # noqa: E402  (a neighbour, found by the line above)
 
-FIRST = ("index", "tour", "traces", "describe", "models", "simulation", "queueing", "adequacy")
-"""Pages that come first, in this order, if they exist; others follow by title."""
+SECTIONS = {
+    "Begin": ("index", "tutorial"),
+    "How to": (
+        "logs",
+        "own-policy",
+        "energy",
+        "machine",
+        "replay-with-failures",
+        "planning",
+        "sweeps",
+        "scale",
+        "adequacy",
+        "report",
+        "page",
+    ),
+    "Reference": (
+        "describe",
+        "simulator",
+        "measures",
+        "models",
+        "users",
+        "queueing",
+        "conventions",
+        "cli",
+        "api",
+    ),
+    "Explanation": ("design", "differences", "reproduction", "song-tables"),
+}
+"""Pages by what they are for, in this order, if they exist; others follow by title."""
 
-LAST = ("design", "cli", "api")
+OTHERS = "More"
 
 
 @dataclass(frozen=True)
@@ -56,12 +83,16 @@ def pages() -> list[Page]:
     return sorted(found, key=_place)
 
 
+def section(page: Page) -> str:
+    """What a page is for."""
+    return next((name for name, found in SECTIONS.items() if page.name in found), OTHERS)
+
+
 def _place(page: Page) -> tuple[int, int, str]:
-    if page.name in FIRST:
-        return 0, FIRST.index(page.name), ""
-    if page.name in LAST:
-        return 2, LAST.index(page.name), ""
-    return 1, 0, page.title.lower()
+    sections = [*SECTIONS, OTHERS]
+    name = section(page)
+    listed = SECTIONS.get(name, ())
+    return sections.index(name), listed.index(page.name) if listed else 0, page.title.lower()
 
 
 def _title(name: str, text: str) -> str:
@@ -117,22 +148,25 @@ def _point_to_pages(token: Token) -> None:
 
 
 def navigation(found: list[Page], current: Page, headings: list[tuple[int, str, str]]) -> str:
-    """All pages; below the current one its sections."""
-    items = []
-    for page in found:
-        here = page.name == current.name
-        mark = ' aria-current="page"' if here else ""
-        label = "Start" if page.name == "index" else page.title
-        items.append(f'<li><a href="{page.name}.html"{mark}>{html.escape(label)}</a>')
-        if here:
-            inner = "".join(
-                f'<li><a href="#{anchor}">{html.escape(text)}</a></li>'
-                for level, anchor, text in headings
-                if level == 2
-            )
-            items.append(f"<ul>{inner}</ul>" if inner else "")
-        items.append("</li>")
-    return f"<ul>{''.join(items)}</ul>"
+    """All pages by section; below the current one its headings."""
+    parts = []
+    for name, some in groupby(found, section):
+        items = "".join(_entry(page, current, headings) for page in some)
+        parts.append(f'<p class="section">{html.escape(name)}</p><ul>{items}</ul>')
+    return "".join(parts)
+
+
+def _entry(page: Page, current: Page, headings: list[tuple[int, str, str]]) -> str:
+    here = page.name == current.name
+    mark = ' aria-current="page"' if here else ""
+    label = "Start" if page.name == "index" else page.title
+    inner = "".join(
+        f'<li><a href="#{anchor}">{html.escape(text)}</a></li>'
+        for level, anchor, text in headings
+        if here and level == 2
+    )
+    below = f"<ul>{inner}</ul>" if inner else ""
+    return f'<li><a href="{page.name}.html"{mark}>{html.escape(label)}</a>{below}</li>'
 
 
 def broken_links(site: Path) -> list[str]:
