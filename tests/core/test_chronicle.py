@@ -26,7 +26,9 @@ def story(cluster, jobs, states, tries, parts=(), lost=None, last=None):
     kinds = list(zip(*parts, strict=True)) if parts else [()] * 5
     chronicle = Chronicle(
         pl.Series("state", states, dtype=STATES),
+        np.array([state != "dropped" for state in states]),
         floats(*(lost or [0.0] * len(states))),
+        np.zeros(len(states)),
         attempts,
         saved,
         pl.DataFrame({"time": [], "event": [], "job": [], "node": []},

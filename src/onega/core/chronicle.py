@@ -101,8 +101,12 @@ class Chronicle:
     ----------
     state
         Final state of each row (`STATES`).
+    submitted
+        Which rows came into the system at all: not those that were dropped, or cancelled before.
     lost_work
         Work that each job did in vain, seconds at rate 1.
+    head_start
+        Work that was done for each job before the run began, seconds at rate 1.
     attempts
         Every stretch of a job on processors.
     saved
@@ -115,7 +119,9 @@ class Chronicle:
     """
 
     state: pl.Series
+    submitted: npt.NDArray[np.bool_]
     lost_work: Floats
+    head_start: Floats
     attempts: Attempts
     saved: Floats
     events: pl.DataFrame

@@ -68,6 +68,14 @@ class RateHistory:
         place = np.maximum(np.searchsorted(self.since, at, side="right") - 1, 0)
         return until[place] + (at - self.since[place]) * weight[self.level[place]]
 
+    def reaching(self, clock: npt.ArrayLike) -> Floats:
+        """Return when the work clock V reaches each value: `integral` of the rates, inverted."""
+        values = np.asarray(clock, dtype=np.float64)
+        until = self.integral(self.rates, self.since)
+        place = np.maximum(np.searchsorted(until, values, side="right") - 1, 0)
+        rate = np.asarray(self.rates)[self.level[place]]
+        return np.asarray(self.since[place] + (values - until[place]) / rate)
+
     def at(self, times: npt.ArrayLike) -> Ints:
         """Return the level right after each of ``times``."""
         place = np.searchsorted(self.since, np.asarray(times, dtype=np.float64), side="right") - 1

@@ -68,7 +68,7 @@ def state_at(schedule: Schedule, time: float) -> MachineState:
     leave = np.where(np.isnan(schedule.end), np.inf, schedule.end)
     there = (submit < time) & (leave >= time)
     if schedule.chronicle is not None:
-        there &= (schedule.chronicle.state != "dropped").to_numpy()
+        there &= schedule.chronicle.submitted
     start, done = _progress(schedule, time)
     return MachineState(time, schedule.workload.select(there), start[there], done[there])
 
@@ -91,4 +91,6 @@ def _progress(schedule: Schedule, time: float) -> tuple[Floats, Floats]:
     earlier = end < time
     progress = np.where(now, doing, np.where(earlier, saved, 0.0))
     done = np.bincount(row, progress, len(schedule))
+    if schedule.chronicle is not None:
+        done += schedule.chronicle.head_start
     return since, np.minimum(done, schedule.work)

@@ -145,9 +145,9 @@ class Schedule(Plottable):
 
     @cached_property
     def last(self) -> float:
-        """When the last job left."""
-        left = self.end[np.isfinite(self.end)]
-        return float(left.max()) if left.size else self.begin
+        """When the last job left the system, or its processors."""
+        left = np.concatenate([self.end[np.isfinite(self.end)], self.service_pieces()[2]])
+        return float(left.max(initial=self.begin))
 
     def service_pieces(self) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
         """Return (row, start, end) of every interval on processors."""

@@ -71,7 +71,7 @@ def presence(schedule: Schedule) -> tuple[Floats, Floats]:
     submit, leave = schedule.workload.column("submit"), schedule.end
     if schedule.chronicle is None:
         return submit, leave
-    came = (schedule.chronicle.state != "dropped").to_numpy()
+    came = schedule.chronicle.submitted
     # Who never starts is there to the end, and beyond.
     return submit[came], np.where(np.isnan(leave[came]), np.inf, leave[came])
 
@@ -108,16 +108,17 @@ def _work_left(schedule: Schedule, time: Floats, count: Counter, present: Floats
         change = count(submit, schedule.work)
     else:
         submit, leave = presence(schedule)
-        came = (chronicle.state != "dropped").to_numpy()
+        came = chronicle.submitted
         tries = chronicle.attempts
         begin, stop = tries.begin, tries.stop
         done = rates.integral(rates.rates, stop) - rates.integral(rates.rates, begin)
         # What an attempt did and didn't save has to be done again.
-        change = count(submit, schedule.work[came])
+        to_do = schedule.work - chronicle.head_start
+        change = count(submit, to_do[came])
         change += count(tries.end, np.maximum(done - chronicle.saved, 0.0))
         saved = np.bincount(tries.row, chronicle.saved, len(schedule))
         # Who leaves takes along what he hasn't done.
-        change -= count(leave, np.maximum(schedule.work - saved, 0.0)[came])
+        change -= count(leave, np.maximum(to_do - saved, 0.0)[came])
     working = np.cumsum(count(begin) - count(stop))
     rate = np.array(rates.rates)[rates.at(time)]
     done_since = np.concatenate([[0.0], np.cumsum((rate * working)[:-1] * np.diff(time))])
@@ -152,7 +153,7 @@ def _left_the_queue(schedule: Schedule, leave: Floats) -> npt.NDArray[np.bool_]:
     attempts = schedule.chronicle.attempts
     last = np.full(len(schedule), -np.inf)
     np.maximum.at(last, attempts.row, attempts.end)
-    return np.asarray((leave > last) & (schedule.chronicle.state != "dropped").to_numpy())
+    return np.asarray((leave > last) & schedule.chronicle.submitted)
 
 
 def _union(up: Floats, down: Floats) -> tuple[Floats, Floats]:

@@ -55,7 +55,9 @@ def make_schedule(
     state = pl.Series("state", np.array(STATE_NAMES)[outcome.state[by_row]], dtype=STATES)
     chronicle = Chronicle(
         state,
+        np.isfinite(outcome.submit[by_row]),
         outcome.lost_work[by_row],
+        _head_start(problem)[by_row],
         *_attempts(problem, outcome, row),
         _event_log(workload, outcome, row),
         Parts(
@@ -67,8 +69,8 @@ def make_schedule(
         ),
     )
     start, end = outcome.start[by_row], outcome.end[by_row]
-    repeated = outcome.attempt_job.size > np.isfinite(start).sum()
     tries = chronicle.attempts
+    one_stretch = tries.row.size == np.isfinite(start).sum() and np.all(tries.end == end[tries.row])
     order = np.lexsort((tries.start, tries.row))
     pieces = Pieces(tries.row[order], tries.start[order], tries.end[order])
     return Schedule(
@@ -80,7 +82,7 @@ def make_schedule(
         problem.options.work[option][by_row],
         outcome.state[by_row] == TIMEOUT,
         _history(problem, outcome),
-        pieces if repeated else None,
+        None if one_stretch else pieces,
         provenance,
         report or Report(),
         chronicle,
@@ -88,21 +90,28 @@ def make_schedule(
 
 
 def _as_run(workload: Workload, problem: Problem, outcome: Outcome, row: Ints) -> Workload:
-    """Give jobs the submission and the width that they had in the run."""
-    submit = np.array(workload.column("submit"))
-    known = np.isfinite(outcome.submit)
-    submit[row[known]] = outcome.submit[known]
-    procs = np.array(workload.column("procs"))
-    chosen = outcome.option >= 0
-    procs[row[chosen]] = problem.options.procs[outcome.option[chosen]]
-    same = np.array_equal(submit, workload.column("submit"))
-    if same and np.array_equal(procs, workload.column("procs")):
+    """Give dependent jobs the submission, and moldable ones the shape, that they had in the run."""
+    jobs, options = problem.jobs, problem.options
+    followed = np.flatnonzero((jobs.after >= 0) & np.isfinite(outcome.submit))
+    molded = np.flatnonzero((jobs.options > 1) & (outcome.option >= 0))
+    if followed.size + molded.size == 0:
         return workload
-    table = workload.table.with_columns(
-        pl.Series("submit", submit), pl.Series("procs", procs, dtype=pl.Int64)
-    )
-    note = "submissions and widths as they came out of the simulation"
-    return Workload(table, workload.meta.noting(note))
+    taken = outcome.option[molded]
+    changes = {
+        "submit": (followed, outcome.submit[followed]),
+        "procs": (molded, options.procs[taken]),
+        "runtime": (molded, options.work[taken]),
+        "estimate": (molded, options.expect[taken]),
+    }
+    columns = []
+    for name, (some, values) in changes.items():
+        if some.size:
+            column = np.array(workload.column(name))
+            column[row[some]] = values
+            series = pl.Series(name, column, dtype=workload.table.schema[name])
+            columns.append(series.fill_nan(None) if column.dtype.kind == "f" else series)
+    note = "submissions and shapes as they came out of the simulation"
+    return Workload(workload.table.with_columns(columns), workload.meta.noting(note))
 
 
 def _attempts(problem: Problem, outcome: Outcome, row: Ints) -> tuple[Attempts, Floats]:
@@ -110,16 +119,25 @@ def _attempts(problem: Problem, outcome: Outcome, row: Ints) -> tuple[Attempts, 
     job, start, end = outcome.attempt_job, outcome.attempt_start, outcome.attempt_end
     # Work that never began, began and stopped at the end of the attempt: none was done.
     begin = np.where(np.isnan(outcome.attempt_begin), end, outcome.attempt_begin)
+    begin = np.maximum(begin, problem.t0)
     finished = (end == outcome.end[job]) & (outcome.state[job] <= TIMEOUT)
-    stop = np.where(finished, np.maximum(end - problem.jobs.completion[job], begin), end)
     history = _history(problem, outcome)
-    done = history.integral(history.rates, stop) - history.integral(history.rates, begin)
-    saved = np.where(finished, done, 0.0)
+    clock = history.integral(history.rates, begin)
+    done = history.integral(history.rates, end) - clock
+    saved = np.zeros(job.size)
     if problem.on_interrupt == CHECKPOINT:
-        again = ~finished & _requeued(outcome)
         whole = np.floor(done / problem.checkpoint) * problem.checkpoint
-        saved = np.where(again, whole, saved)
+        saved = np.where(~finished & _requeued(outcome), whole, 0.0)
+    before = np.bincount(job, saved, row.size) + _head_start(problem)
+    left = problem.options.work[outcome.option[job]] - before[job]
+    stop = np.where(finished, np.minimum(history.reaching(clock + left), end), end)
+    saved = np.where(finished, left, saved)
     return Attempts(row[job], start, outcome.attempt_wake, begin, stop, end), saved
+
+
+def _head_start(problem: Problem) -> Floats:
+    """Work done before the run began, of jobs that ran already."""
+    return np.where(np.isnan(problem.jobs.initial_start), 0.0, problem.jobs.initial_done)
 
 
 def _requeued(outcome: Outcome) -> Ints:
