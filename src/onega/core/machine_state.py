@@ -90,7 +90,7 @@ def _progress(schedule: Schedule, time: float) -> tuple[Floats, Floats]:
     doing = np.maximum(clock - rates.integral(rates.rates, begin), 0.0)
     earlier = end < time
     progress = np.where(now, doing, np.where(earlier, saved, 0.0))
-    done = np.bincount(row, progress, len(schedule))
+    done = np.asarray(np.bincount(row, progress, len(schedule)), np.float64)
     if schedule.chronicle is not None:
         done += schedule.chronicle.head_start
     return since, np.minimum(done, schedule.work)
