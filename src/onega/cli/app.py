@@ -35,6 +35,7 @@ COMMANDS: tuple[str, ...] = (
     "stability",
     "limits",
     "reproduce",
+    "serve",
     "demo",
 )
 """Modules of `onega.cli`, one command (or group) each, in the order of ``onega --help``.

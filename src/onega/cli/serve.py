@@ -1,0 +1,151 @@
+"""``onega serve``: the page, on this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import secrets
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from onega.cli.console import fail, remark
+from onega.core.errors import OnegaError
+
+if TYPE_CHECKING:
+    from onega.web.settings import Settings
+
+PORT = 8642
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("serve")(serve)
+
+
+def serve(
+    *,
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="0: any free one.")
+    ] = PORT,
+    host: Annotated[
+        str,
+        typer.Option("--host", metavar="ADDRESS", help="Another than this machine wants a token."),
+    ] = "127.0.0.1",
+    token: Annotated[
+        str | None,
+        typer.Option(
+            "--token",
+            metavar="T",
+            envvar="ONEGA_TOKEN",
+            help="What every request must bring; 'auto' makes one. On a shared machine, give one.",
+        ),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option("--state", metavar="DIR", help="Where logs and results are kept."),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", metavar="N", min=1, max=64, help="Processes that simulate."),
+    ] = None,
+    memory: Annotated[
+        float, typer.Option("--memory", metavar="GB", min=0.5, help="Of one worker at most.")
+    ] = 4.0,
+    upload: Annotated[
+        int, typer.Option("--upload", metavar="MB", min=1, help="Size of a log at most.")
+    ] = 200,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
+    ] = True,
+    get: Annotated[
+        str | None,
+        typer.Option(
+            "--get", metavar="PATH", help="Answer one request, without a port, and leave."
+        ),
+    ] = None,
+) -> None:
+    """Open the page: logs, schedulers, models and sizing in a browser on this machine.
+
+    Logs and results are kept between calls. Nobody but this machine can reach the page unless
+    --host says so, and then only with the token. Ctrl-C ends it.
+
+    Examples: [bold]onega serve[/bold]; [bold]onega serve --get /api/runs[/bold]
+    """
+    from onega.web.settings import GIB, LOOPBACK, MIB, Settings, default_state
+
+    local = _is_local(host)
+    if token == "auto" or (token is None and not local and get is None):
+        token = secrets.token_urlsafe(24)
+    if token is not None and not re.fullmatch(r"[A-Za-z0-9_.~-]{8,200}", token):
+        raise OnegaError("a token has 8 to 200 letters, digits and signs - _ . ~; or give 'auto'")
+    settings = Settings(
+        state=(state or default_state()).expanduser().absolute(),
+        token=None if get is not None else token,
+        hosts=LOOPBACK | {host.lower()} if local else None,
+        workers=workers or max(1, min(4, os.cpu_count() or 1)),
+        memory=int(memory * GIB),
+        upload=upload * MIB,
+    )
+    if get is not None:
+        _answer_one(settings, get)
+        return
+    _serve(settings, host, port, browser=browser)
+
+
+def _is_local(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _answer_one(settings: Settings, path: str) -> None:
+    from onega.web.server import get
+
+    answer = get(settings, path)
+    sys.stdout.buffer.write(answer.body)
+    if answer.kind.startswith(("application/json", "text/")):
+        sys.stdout.buffer.write(b"\n")
+    sys.stdout.buffer.flush()
+    if answer.status >= 400:
+        fail(f"{path}: answered with status {answer.status}")
+
+
+def _serve(settings: Settings, host: str, port: int, *, browser: bool) -> None:
+    from onega.web.server import listen, serve
+
+    opened = listen(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{opened.getsockname()[1]}/"
+    if settings.token is not None:
+        address += f"?token={settings.token}"
+
+    def ready() -> None:
+        print(address, flush=True)
+        remark(f"logs and results are kept in {settings.state}; Ctrl-C ends the page")
+        if settings.hosts is None:
+            remark("traffic isn't encrypted: on a network you don't trust, use an SSH tunnel")
+        if browser:
+            _open_browser(address)
+
+    try:
+        serve(settings, opened, ready)
+    except KeyboardInterrupt:
+        remark("the page is closed; logs and results are kept")
+
+
+def _open_browser(address: str) -> None:
+    """Open the page where there is somebody to look at it."""
+    seen = sys.platform in ("darwin", "win32") or {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ)
+    if not (sys.stdout.isatty() and seen):
+        return
+    import threading
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

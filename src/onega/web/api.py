@@ -1,0 +1,313 @@
+"""The API: logs, models and what can be chosen. Runs and sizing are in modules of their own."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Final
+
+import anyio
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi.responses import FileResponse, JSONResponse
+
+from onega import __version__
+from onega.core.cluster import CONTROLS
+from onega.core.errors import ModelError, TraceError, suggest
+from onega.core.plain import plain
+from onega.core.policy import BACKFILLS, ORDERS
+from onega.models import MODELS
+from onega.web import schemas
+from onega.web.desk import Desk
+from onega.web.schemas import ID, ItemAnswer, LogFormat, Problem, Procs
+from onega.web.store import Item, Kind, Missing
+
+POLICIES: Final = {
+    "fcfs": "first come, first served",
+    "easy": "backfilling that never delays the first in the queue",
+    "conservative": "backfilling that delays nobody",
+    "spf+easy": "shortest first, with EASY backfilling",
+    "saf+easy": "smallest area first, with EASY backfilling",
+    "wfp3+easy": "old and short jobs first, with EASY backfilling",
+    "slurm": "a model of Slurm's scheduler with stock settings",
+}
+"""Policies to begin with; any ORDER[+BACKFILL] is accepted."""
+
+FORMATS: Final = ("swf", "sacct", "jobcomp", "pbs", "gaps", "csv", "parquet")
+CALLED: Final = {
+    "independent": "observed laws, no memory",
+    "markov": "correlated Markov chains (Song)",
+    "markov-pair": "joint Markov chain, observed values",
+    "vlmc": "variable length Markov chains",
+    "lublin": "Lublin and Feitelson 2003",
+    "jann": "Jann et al. 1997",
+    "downey": "Downey 1997",
+    "feitelson96": "Feitelson 1996",
+    "neural": "neural network of the past",
+    "svr": "support vector regression of the past",
+    "user-groups": "groups of users with sessions (MUGM)",
+}
+"""The models' titles; kept here so that choosing one doesn't load them all (a test compares)."""
+
+ERRORS: Final[dict[int | str, dict[str, Any]]] = {
+    status: {"model": Problem, "description": why}
+    for status, why in {
+        401: "a token is needed",
+        403: "the request comes from elsewhere",
+        404: "there is no such item",
+        409: "the item isn't ready",
+        413: "too large",
+        422: "something given is wrong; the message says what",
+        503: "too many tasks are waiting",
+    }.items()
+}
+
+router = APIRouter(prefix="/api", responses=ERRORS)
+
+
+def desk_of(request: Request) -> Desk:
+    """Return the application's desk."""
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+AtDesk = Annotated[Desk, Depends(desk_of)]
+ItemId = Annotated[str, Path(pattern=ID)]
+
+
+def shown(item: Item) -> dict[str, Any]:
+    """Return what an item looks like from outside: without the law behind the sliders."""
+    facts = asdict(item)
+    del facts["kind"]
+    if facts["result"] is not None:
+        facts["result"] = {k: v for k, v in facts["result"].items() if k != "law"}
+    return facts
+
+
+def download_name(item: Item, suffix: str) -> str:
+    """Make a plain file name from an item's name."""
+    stem = PurePosixPath(item.name).name.split(".")[0]
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_+") else "-" for c in stem)
+    return f"{safe.strip('-')[:60] or item.kind[:-1]}{suffix}"
+
+
+def attachment(name: str) -> dict[str, str]:
+    """Return the header that makes a browser save an answer."""
+    return {"content-disposition": f'attachment; filename="{name}"'}
+
+
+def stored_json(path: Any) -> Response:  # noqa: ANN401
+    """Answer with a JSON file as it stands."""
+    return Response(path.read_bytes(), media_type="application/json")
+
+
+@router.get("/health", tags=["page"], response_model=schemas.HealthAnswer)
+def health(desk: AtDesk) -> dict[str, Any]:
+    """Tell that the page answers."""
+    return {"status": "ok", "version": __version__, "waiting": desk.workers.waiting}
+
+
+@router.get("/options", tags=["page"], response_model=schemas.OptionsAnswer)
+def options(desk: AtDesk) -> dict[str, Any]:
+    """List policies, models, formats and limits."""
+    settings = desk.settings
+    return {
+        "version": __version__,
+        "policies": POLICIES,
+        "orders": ORDERS,
+        "backfills": list(BACKFILLS),
+        "rate_controls": list(CONTROLS),
+        "models": {name: CALLED[name] for name in MODELS},
+        "formats": list(FORMATS),
+        "limits": {
+            "upload": settings.upload,
+            "text": settings.text,
+            "jobs": settings.jobs,
+            "memory": settings.memory,
+            "seconds": settings.seconds,
+        },
+    }
+
+
+@router.get("/logs", tags=["logs"], response_model=list[ItemAnswer])
+def logs(desk: AtDesk) -> list[dict[str, Any]]:
+    """List the logs, the newest first."""
+    return [shown(item) for item in desk.store.list("logs")]
+
+
+@router.post(
+    "/logs",
+    tags=["logs"],
+    status_code=202,
+    response_model=ItemAnswer,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "description": "the file as it is: SWF, sacct, PBS, CSV, Parquet; may be compressed",
+            "content": {
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
+            },
+        }
+    },
+)
+async def upload_log(
+    request: Request,
+    desk: AtDesk,
+    name: Annotated[schemas.Name, Query(description="the file's name, to be shown")],
+    procs: Annotated[Procs | None, Query(description="processors, if the log doesn't say")] = None,
+    format: Annotated[
+        str | None,
+        Query(
+            description="found from the content by default",
+            json_schema_extra={"enum": list(FORMATS)},
+        ),
+    ] = None,
+    timezone: Annotated[str | None, Query(max_length=60, examples=["Europe/Berlin"])] = None,
+) -> dict[str, Any]:
+    """Upload a log: the body is the file. It is read by a worker; ask for the log until it is done.
+
+    `curl --data-binary @LOG ADDRESS/api/logs?name=LOG`
+    """
+    _check_words(format, timezone)
+    asked = {"procs": procs, "format": format, "timezone": timezone}
+    item = await anyio.to_thread.run_sync(desk.store.create, "logs", name, asked)
+    try:
+        async with await anyio.open_file(desk.file(item, "upload"), "wb") as out:
+            async for piece in request.stream():
+                await out.write(piece)
+    except BaseException:
+        # Too large, or the sender went away: nothing is left behind.
+        desk.remove("logs", item.id)
+        raise
+    limits = asdict(desk.settings.reading())
+    more = {"limits": limits, "most_jobs": desk.settings.jobs}
+    return shown(desk.order("read", item, more))
+
+
+def _check_words(format: str | None, timezone: str | None) -> None:
+    from onega.traces.mapping import check_timezone
+
+    if format is not None and format not in FORMATS:
+        raise TraceError(f"unknown format {format!r}; {suggest(format, FORMATS)}")
+    check_timezone(timezone)
+
+
+@router.post("/logs/sample", tags=["logs"], status_code=202, response_model=ItemAnswer)
+def demo_log(desk: AtDesk, given: schemas.DemoRequest) -> dict[str, Any]:
+    """Make a log from a model with its published parameters."""
+    name = given.name or f"{given.jobs:,} jobs of {CALLED[given.model]}"
+    item = desk.store.create("logs", name, given.model_dump())
+    return shown(desk.order("sample", item, {}))
+
+
+@router.get("/logs/{id}", tags=["logs"], response_model=ItemAnswer)
+def log(desk: AtDesk, id: ItemId) -> dict[str, Any]:
+    """Return a log: how far its reading is, then what it says."""
+    return shown(desk.store.get("logs", id))
+
+
+@router.delete("/logs/{id}", tags=["logs"], status_code=204)
+def delete_log(desk: AtDesk, id: ItemId) -> None:
+    """Delete a log; its runs stay."""
+    desk.remove("logs", id)
+
+
+@router.get("/logs/{id}/description", tags=["logs"], response_model=dict[str, Any])
+def description(desk: AtDesk, id: ItemId) -> Response:
+    """Return every measure of the log, as `onega describe --json`."""
+    return stored_json(desk.file(desk.done("logs", id), "description.json"))
+
+
+@router.get("/logs/{id}/figures/{figure}", tags=["logs"], response_model=schemas.FigureAnswer)
+def log_figure(desk: AtDesk, id: ItemId, figure: str) -> Response:
+    """Return one of the log's figures; their names are in the log's result."""
+    return figure_of(desk, "logs", id, figure)
+
+
+def figure_of(desk: Desk, kind: Kind, id: str, figure: str) -> Response:
+    """Answer with a figure of an item, if it is among those that it has."""
+    item = desk.done(kind, id)
+    assert item.result is not None
+    names = list(item.result["figures"])
+    if figure not in names:
+        raise Missing(f"no figure {figure[:40]!r}; {suggest(figure[:40], names)}")
+    return stored_json(desk.file(item, "figures", f"{names[names.index(figure)]}.json"))
+
+
+@router.get("/logs/{id}/download", tags=["logs"], response_class=Response)
+def download_log(desk: AtDesk, id: ItemId, format: LogFormat = "swf") -> Response:
+    """Download a log's jobs."""
+    from onega.traces.reading import read
+
+    item = desk.done("logs", id)
+    path = desk.file(item, "jobs.parquet")
+    name = download_name(item, f".{format}")
+    if format == "parquet":
+        return FileResponse(path, filename=name)
+    return written(read(path, "parquet"), format, name)
+
+
+def written(workload: Any, format: str, name: str) -> Response:  # noqa: ANN401
+    """Answer with a workload as a file."""
+    import io
+
+    from onega.traces.writing import WRITERS
+
+    out = io.BytesIO()
+    WRITERS[format](workload, out)
+    return Response(out.getvalue(), media_type="text/plain", headers=attachment(name))
+
+
+@router.get("/models", tags=["models"], response_model=list[ItemAnswer])
+def models(desk: AtDesk) -> list[dict[str, Any]]:
+    """List the fitted models, the newest first."""
+    return [shown(item) for item in desk.store.list("models")]
+
+
+@router.post("/models", tags=["models"], status_code=202, response_model=ItemAnswer)
+def fit(desk: AtDesk, given: schemas.FitRequest) -> dict[str, Any]:
+    """Learn a model from a log."""
+    if given.model not in MODELS:
+        raise ModelError(f"no model {given.model[:40]!r}; {suggest(given.model[:40], MODELS)}")
+    source = desk.done("logs", given.log)
+    name = given.name or f"{given.model} of {source.name}"
+    item = desk.store.create("models", name, given.model_dump())
+    return shown(desk.order("fit", item, {"log_folder": str(desk.store.folder(source))}))
+
+
+@router.get("/models/{id}", tags=["models"], response_model=ItemAnswer)
+def model(desk: AtDesk, id: ItemId) -> dict[str, Any]:
+    """Return a model: how far its fit is, then its parameters in short."""
+    return shown(desk.store.get("models", id))
+
+
+@router.delete("/models/{id}", tags=["models"], status_code=204)
+def delete_model(desk: AtDesk, id: ItemId) -> None:
+    """Delete a model; logs drawn from it stay."""
+    desk.remove("models", id)
+
+
+@router.get("/models/{id}/download", tags=["models"], response_model=dict[str, Any])
+def download_model(desk: AtDesk, id: ItemId) -> Response:
+    """Download a model's parameters, for `onega sample`."""
+    item = desk.done("models", id)
+    text = desk.file(item, "model.json").read_bytes()
+    headers = attachment(download_name(item, ".json"))
+    return Response(text, media_type="application/json", headers=headers)
+
+
+@router.post("/models/{id}/sample", tags=["models"], status_code=202, response_model=ItemAnswer)
+def sample(desk: AtDesk, id: ItemId, given: schemas.SampleRequest) -> dict[str, Any]:
+    """Draw jobs from a model: a new log, compared with the one the model was learnt from."""
+    source = desk.done("models", id)
+    name = given.name or f"{given.jobs:,} jobs of {source.name}"
+    item = desk.store.create("logs", name, given.model_dump() | {"model": id})
+    more = {"model_folder": str(desk.store.folder(source))}
+    learnt_from = {one.id: one for one in desk.store.list("logs")}.get(source.request["log"])
+    if learnt_from is not None:
+        more["log_folder"] = str(desk.store.folder(learnt_from))
+    return shown(desk.order("sample", item, more))
+
+
+def json_answer(content: Any) -> JSONResponse:  # noqa: ANN401
+    """Answer with numbers that may be NumPy's or NaN."""
+    return JSONResponse(plain(content))

@@ -1,0 +1,264 @@
+"""The API of runs: simulate, look into a schedule, compare, download."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from typing import Annotated, Any, Final, Literal
+
+import polars as pl
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import FileResponse
+
+from onega.core.errors import SimulationError
+from onega.core.policy import Policy
+from onega.web import schemas
+from onega.web.api import (
+    ERRORS,
+    AtDesk,
+    ItemId,
+    attachment,
+    download_name,
+    figure_of,
+    json_answer,
+    shown,
+    written,
+)
+from onega.web.desk import Desk
+from onega.web.schemas import ID, ItemAnswer, TableFormat
+from onega.web.store import Item
+from onega.web.tasks import machine_of
+
+MOST_COMPARED: Final = 8
+COMPARED: Final = (
+    ("mean_wait", "mean wait", "s", "less"),
+    ("median_wait", "half wait at most", "s", "less"),
+    ("p95_wait", "95 % wait at most", "s", "less"),
+    ("max_wait", "longest wait", "s", "less"),
+    ("mean_response", "mean from submission to end", "s", "less"),
+    ("mean_bounded_slowdown", "mean bounded slowdown", "", "less"),
+    ("utilisation", "busy processors", "%", "more"),
+    ("wasted_share", "idle though jobs wait", "%", "less"),
+    ("makespan", "first submission to last end", "s", "less"),
+    ("mean_jobs_waiting", "jobs waiting, on average", "", "less"),
+    ("energy", "energy", "J", "less"),
+    ("mean_power", "mean power", "W", "less"),
+    ("mean_rate", "mean service rate", "", None),
+    ("limited_jobs", "jobs ended at their limit", "", "less"),
+)
+"""Measures of the comparison: key, words, unit, which is better."""
+
+ALIKE: Final = 5e-4
+"""Relative difference below which no run is called the best."""
+
+_ONLY_IF: Final = {"limited_jobs": 0, "mean_rate": 1.0}
+"""Measures that are left out where all runs have the usual value."""
+
+router = APIRouter(prefix="/api", tags=["runs"], responses=ERRORS)
+
+
+@router.get("/runs", response_model=list[ItemAnswer])
+def runs(
+    desk: AtDesk, log: Annotated[str | None, Query(pattern=ID)] = None
+) -> list[dict[str, Any]]:
+    """List the runs, the newest first; of one log, if it is named."""
+    found = desk.store.list("runs")
+    return [shown(item) for item in found if log is None or item.request["log"] == log]
+
+
+@router.post("/runs", status_code=202, response_model=ItemAnswer)
+def run(desk: AtDesk, given: schemas.RunRequest) -> dict[str, Any]:
+    """Simulate a log under a policy; ask for the run until it is done."""
+    source = desk.done("logs", given.log)
+    asked = given.model_dump()
+    assert source.result is not None
+    _check(asked, source)
+    name = given.name or _called(asked, source)
+    item = desk.store.create("runs", name, asked)
+    return shown(desk.order("simulate", item, {"log_folder": str(desk.store.folder(source))}))
+
+
+def _check(asked: dict[str, Any], source: Item) -> None:
+    """Refuse at once what the simulation would refuse later."""
+    assert source.result is not None
+    procs = asked["procs"] or source.result["procs"]
+    if asked["policy"] == "observed":
+        if not source.result["waits"]:
+            raise SimulationError(
+                "the log has no waits, so it doesn't tell what happened; simulate"
+            )
+        return
+    Policy.parse(asked["policy"])
+    if procs is None:
+        raise SimulationError("the log doesn't say how many processors the machine has; give procs")
+    machine_of(procs, asked["rate_control"], asked["power"])
+
+
+def _called(asked: dict[str, Any], source: Item) -> str:
+    assert source.result is not None
+    name = str(asked["policy"])
+    if asked["procs"] and asked["procs"] != source.result["procs"]:
+        name += f", {asked['procs']:,} processors"
+    control = asked["rate_control"]
+    if control and control["kind"] != "none":
+        name += f", rates by {control['kind']}"
+    if asked["knowledge"]:
+        name += f", knows {asked['knowledge']}"
+    return name + (", limits enforced" if asked["enforce_limits"] else "")
+
+
+@router.get("/runs/{id}", response_model=ItemAnswer)
+def one_run(desk: AtDesk, id: ItemId) -> dict[str, Any]:
+    """Return a run: how far it is, then its numbers, as `onega simulate --json`."""
+    return shown(desk.store.get("runs", id))
+
+
+@router.delete("/runs/{id}", status_code=204)
+def delete_run(desk: AtDesk, id: ItemId) -> None:
+    """Delete a run; one that is under way is stopped."""
+    desk.remove("runs", id)
+
+
+@router.get("/runs/{id}/figures/{figure}", response_model=schemas.FigureAnswer)
+def run_figure(desk: AtDesk, id: ItemId, figure: str) -> Response:
+    """Return one of the run's figures; their names are in the run's result."""
+    return figure_of(desk, "runs", id, figure)
+
+
+@router.get("/runs/{id}/window", response_model=schemas.WindowAnswer)
+def window(
+    desk: AtDesk,
+    id: ItemId,
+    begin: Annotated[float | None, Query(alias="from", allow_inf_nan=False)] = None,
+    end: Annotated[float | None, Query(alias="to", allow_inf_nan=False)] = None,
+    width: Annotated[int, Query(ge=1, le=4000, description="columns of pixels")] = 1000,
+    rows: Annotated[int, Query(ge=1, le=1000, description="rows of pixels")] = 150,
+) -> Response:
+    """Look at a stretch of the schedule, in seconds after the log's epoch; all of it by default.
+
+    Few jobs come one by one; of many comes how busy each cell of a grid is.
+    """
+    item = desk.done("runs", id)
+    assert item.result is not None
+    first = item.result["begin"] if begin is None else begin
+    last = item.result["end"] if end is None else end
+    # Numbers beyond 10¹⁵ s leave no room for seconds between them.
+    if not (abs(first) < 1e15 and abs(last) < 1e15 and last - first > 1e-6):
+        raise SimulationError(
+            f"a window goes from a time to a later one; got {first:g} to {last:g}"
+        )
+    return json_answer(desk.picture(item).window(first, last, width, rows))
+
+
+@router.get("/runs/{id}/download", response_class=Response)
+def download_run(
+    desk: AtDesk,
+    id: ItemId,
+    table: Literal["jobs", "system", "swf"] = "jobs",
+    format: TableFormat = "csv",
+) -> Response:
+    """Download the jobs' or the system's table, or the schedule as SWF (waits as simulated)."""
+    item = desk.done("runs", id)
+    if table == "swf":
+        return _as_swf(desk, item)
+    path = desk.file(item, "jobs.parquet" if table == "jobs" else "system.parquet")
+    name = download_name(item, f"-{table}.{format}")
+    if format == "parquet":
+        return FileResponse(path, filename=name)
+    text = pl.read_parquet(path).write_csv()
+    return Response(text, media_type="text/csv", headers=attachment(name))
+
+
+def _as_swf(desk: Desk, item: Item) -> Response:
+    """Write the log's jobs with this run's waits and run times."""
+    from onega.core.workload import Workload
+    from onega.traces.reading import read
+
+    source = desk.done("logs", item.request["log"])
+    log = read(desk.file(source, "jobs.parquet"), "parquet")
+    found = pl.read_parquet(desk.file(item, "jobs.parquet"), columns=["job", "wait", "service"])
+    if found["job"].is_duplicated().any():
+        raise SimulationError("the log's job ids aren't unique; download the table instead")
+    table = log.table.drop("wait", "runtime").join(
+        found.rename({"service": "runtime"}), on="job", how="inner", maintain_order="left"
+    )
+    note = f"waits and run times as simulated: {item.name}"
+    meta = log.meta.noting(note)
+    return written(Workload(table, meta), "swf", download_name(item, ".swf"))
+
+
+@router.get("/compare", response_model=schemas.ComparisonAnswer)
+def compare(
+    desk: AtDesk,
+    runs: Annotated[str, Query(max_length=200, description="ids of runs, with commas between")],
+    figure: Literal["waits", "slowdown", "response"] = "waits",
+) -> Response:
+    """Put runs side by side: measures beside those of the first, distributions in one figure."""
+    items = chosen_runs(desk, runs)
+    answer = {
+        "runs": [shown(item) for item in items],
+        "measures": compared(items),
+        "figure": _joined(desk, items, figure),
+    }
+    return json_answer(answer)
+
+
+def chosen_runs(desk: Desk, ids: str) -> list[Item]:
+    """Return the runs that a list of ids names."""
+    named = list(dict.fromkeys(one.strip() for one in ids.split(",") if one.strip()))
+    if not 1 <= len(named) <= MOST_COMPARED:
+        raise SimulationError(f"compare takes 1 to {MOST_COMPARED} runs; got {len(named)}")
+    return [desk.done("runs", one) for one in named]
+
+
+def compared(items: list[Item]) -> list[dict[str, Any]]:
+    """Return a row per measure: its values, the change against the first run, which is best."""
+    rows = []
+    for key, words, unit, better in COMPARED:
+        values = [None if item.result is None else item.result.get(key) for item in items]
+        known = [value for value in values if value is not None]
+        if not known or (key in _ONLY_IF and all(value == _ONLY_IF[key] for value in known)):
+            continue
+        best = {"less": min, "more": max}[better](known) if better else None
+        apart = best is not None and max(known) - min(known) > ALIKE * abs(best)
+        first = values[0]
+        rows.append(
+            {
+                "key": key,
+                "words": words,
+                "unit": unit,
+                "values": values,
+                "change": [_change(value, first) for value in values],
+                "best": [apart and value == best for value in values],
+            }
+        )
+    return rows
+
+
+def _change(value: float | None, first: float | None) -> float | None:
+    """Return the relative change against the first run, where there is one."""
+    if value is None or not first:
+        return None
+    change = value / first - 1
+    return change if math.isfinite(change) else None
+
+
+def _joined(desk: Desk, items: list[Item], figure: str) -> dict[str, Any]:
+    """Put the lines of several runs into the first one's figure."""
+    from onega.figures.theme import COLOURS
+
+    drawn = [
+        json.loads(desk.file(item, "figures", f"{figure}.json").read_bytes()) for item in items
+    ]
+    joined: dict[str, Any] = {"data": [], "layout": drawn[0]["layout"]}
+    for place, (item, one) in enumerate(zip(items, drawn, strict=True)):
+        name = html.escape(item.name)
+        line = one["data"][0]
+        line["name"], line["showlegend"] = name, True
+        line["line"]["color"] = COLOURS[place % len(COLOURS)]
+        line["hovertemplate"] = line["hovertemplate"].split("<extra>")[0] + f"<extra>{name}</extra>"
+        joined["data"].append(line)
+    note = "" if len(items) == 1 else "the higher the line, the better"
+    joined["layout"]["title"]["subtitle"] = {"text": note}
+    return joined

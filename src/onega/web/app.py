@@ -1,0 +1,104 @@
+"""The application: routes, errors in one line, guard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from onega import __version__
+from onega.core.errors import OnegaError
+from onega.web import api, api_runs, api_sizing, pages
+from onega.web.desk import Desk, NotReady
+from onega.web.guard import Guard
+from onega.web.settings import Settings
+from onega.web.store import Missing
+from onega.web.workers import Busy
+
+ABOUT = """What the page and the command do, as JSON.
+
+Upload a log (`POST /api/logs`), run policies on it (`POST /api/runs`), ask until `status` is
+`done`, compare (`GET /api/compare`). Times are seconds, power watts, energy joules."""
+
+
+def make_app(settings: Settings, *, writing: bool = True, warm: bool = False) -> FastAPI:
+    """Build the application.
+
+    Parameters
+    ----------
+    settings
+        Where its files are, whom it answers, what it may use.
+    writing
+        False: answer from what is there, leave the state as it is (``onega serve --get``).
+    warm
+        Let a worker load the simulator before anybody asks.
+    """
+    desk = Desk(settings, writing=writing)
+
+    @asynccontextmanager
+    async def living(app: FastAPI) -> AsyncIterator[None]:
+        if warm:
+            desk.warm_up()
+        yield
+        desk.close()
+
+    app = FastAPI(
+        title="Onega",
+        version=__version__,
+        description=ABOUT,
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # the usual pages load scripts from elsewhere
+        redoc_url=None,
+        lifespan=living,
+    )
+    app.state.desk = desk
+    for part in (api, api_runs, api_sizing, pages):
+        app.include_router(part.router)
+    pages.mount_static(app)
+    _handle_errors(app)
+    app.add_middleware(Guard, settings=settings)
+    return app
+
+
+def _handle_errors(app: FastAPI) -> None:
+    """Answer every foreseeable failure with its status and one line."""
+
+    def onega_error(request: Request, error: Exception) -> Response:
+        status = 404 if isinstance(error, Missing) else 409 if isinstance(error, NotReady) else 422
+        return _refuse(request, status, str(error))
+
+    def invalid(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return _refuse(request, 422, _explain(error))
+
+    def refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return _refuse(request, error.status_code, str(error.detail), error.headers)
+
+    def busy(request: Request, error: Exception) -> Response:
+        return _refuse(request, 503, str(error))
+
+    app.add_exception_handler(OnegaError, onega_error)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, refused)
+    app.add_exception_handler(Busy, busy)
+
+
+def _refuse(request: Request, status: int, message: str, headers: Any = None) -> Response:  # noqa: ANN401
+    if request.url.path.startswith("/api"):
+        return JSONResponse({"error": message}, status, headers=headers)
+    return pages.problem(request, status, message)
+
+
+def _explain(error: RequestValidationError) -> str:
+    """Say on one line what is wrong, each part with its name."""
+    parts = []
+    for one in error.errors()[:3]:
+        place = ".".join(str(part) for part in one["loc"] if part not in ("body", "query", "path"))
+        parts.append(f"{place}: {one['msg']}" if place else str(one["msg"]))
+    return "; ".join(parts)

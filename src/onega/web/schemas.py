@@ -1,0 +1,182 @@
+"""What the API takes and gives."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from onega.core.cluster import MOST_PROCS
+from onega.models import MODELS
+
+ID = r"^[0-9a-f]{16}$"
+POLICY = r"^(observed|slurm(:fine)?|[a-z0-9-]{1,20}(\+[a-z]{1,20})?)$"
+"""No file of a machine can be named in it, as the command's ``slurm:FILE`` does."""
+
+Id = Annotated[str, Field(pattern=ID, examples=["0123456789abcdef"])]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Numbers = Annotated[list[Number], Field(max_length=16)]
+Procs = Annotated[int, Field(ge=1, le=MOST_PROCS)]
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Name = Annotated[str, Field(min_length=1, max_length=120)]
+PublishedModel = Literal["lublin", "feitelson96"]
+ModelName = Annotated[str, Field(json_schema_extra={"enum": list(MODELS)})]
+TableFormat = Literal["csv", "parquet"]
+LogFormat = Literal["swf", "csv", "parquet"]
+
+
+class Given(BaseModel):
+    """A request: a key that isn't known is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class RateControlRequest(Given):
+    """Service rates and the rule that switches between them; see `onega.RateControl`."""
+
+    kind: Literal["none", "random", "queue", "workload"] = "none"
+    rates: Annotated[Numbers, Field(min_length=1)] = [1.0]
+    k_low: Numbers = []
+    k_high: Numbers = []
+    p_low: Number = 0.0
+    p_high: Number = 0.0
+
+
+class PowerRequest(Given):
+    """Watts of a busy and of an idle processor: one number, or one for each rate."""
+
+    busy: Annotated[Numbers, Field(min_length=1)]
+    idle: Annotated[Numbers, Field(min_length=1)] = [0.0]
+
+
+class RunRequest(Given):
+    """A log under a policy on a machine."""
+
+    log: Id
+    policy: Annotated[
+        str,
+        Field(
+            pattern=POLICY,
+            description="ORDER[+BACKFILL], `slurm`, or `observed` for what the log says happened",
+            examples=["easy"],
+        ),
+    ] = "easy"
+    name: Name | None = None
+    procs: Annotated[Procs | None, Field(description="the log's own machine by default")] = None
+    knowledge: Literal["estimate", "runtime"] | None = None
+    ties: Literal["instant", "event"] = "instant"
+    enforce_limits: bool = False
+    rate_control: RateControlRequest | None = None
+    power: PowerRequest | None = None
+    seed: Seed = 1
+
+
+class FitRequest(Given):
+    """A model to learn from a log."""
+
+    log: Id
+    model: ModelName = "lublin"
+    name: Name | None = None
+    seed: Seed = 1
+
+
+class SampleRequest(Given):
+    """Jobs to draw from a model."""
+
+    jobs: Annotated[int, Field(ge=1, le=1_000_000)] = 5000
+    name: Name | None = None
+    procs: Procs | None = None
+    load: Annotated[float, Field(gt=0, le=10)] | None = None
+    seed: Seed = 1
+
+
+class DemoRequest(SampleRequest):
+    """Jobs of a model with its published parameters: a log for who has none at hand."""
+
+    model: PublishedModel = "lublin"
+    procs: Annotated[int, Field(ge=1, le=100_000)] = 128
+    load: Annotated[float, Field(gt=0, le=10)] | None = 0.55
+
+
+class Problem(BaseModel):
+    """Why a request was refused, in one line."""
+
+    error: str
+
+
+class ItemAnswer(BaseModel):
+    """A log, a run or a model, and how far it is."""
+
+    id: str
+    name: str
+    created: Annotated[float, Field(description="Unix time")]
+    status: Literal["waiting", "running", "done", "failed"]
+    progress: Annotated[float, Field(description="from 0 to 1")]
+    stage: str
+    error: str | None
+    seconds: float | None
+    request: dict[str, Any]
+    result: Annotated[dict[str, Any] | None, Field(description="numbers, once it is done")]
+
+
+class FigureAnswer(BaseModel):
+    """A Plotly figure."""
+
+    data: list[dict[str, Any]]
+    layout: dict[str, Any]
+
+
+class WindowAnswer(BaseModel):
+    """A stretch of a schedule at the resolution of a screen."""
+
+    begin: float
+    end: float
+    height: int
+    jobs: Annotated[int, Field(description="jobs that run in it")]
+    kind: Literal["jobs", "grid"]
+    series: dict[str, list[float]]
+    rectangles: dict[str, list[float]] | None = None
+    columns: int | None = None
+    rows: int | None = None
+    grid: Annotated[
+        str | None,
+        Field(description="base64 of a byte per cell, 255 = all busy, processor 0 first"),
+    ] = None
+
+
+class ComparisonAnswer(BaseModel):
+    """Runs side by side."""
+
+    runs: list[ItemAnswer]
+    measures: list[dict[str, Any]]
+    figure: FigureAnswer
+
+
+class SizingAnswer(BaseModel):
+    """Whether a machine keeps up, and the same for other sizes."""
+
+    summary: dict[str, Any]
+    sentences: list[str]
+    cautions: list[str]
+    curve: dict[str, list[float | None]]
+
+
+class OptionsAnswer(BaseModel):
+    """What can be chosen, with a line about each."""
+
+    version: str
+    policies: dict[str, str]
+    orders: dict[str, str]
+    backfills: list[str]
+    rate_controls: list[str]
+    models: dict[str, str]
+    formats: list[str]
+    limits: dict[str, float]
+
+
+class HealthAnswer(BaseModel):
+    """Whether the page answers, and how much there is to do."""
+
+    status: Literal["ok"]
+    version: str
+    waiting: int

@@ -1,0 +1,3 @@
+import { followAll } from "./common.js";
+
+followAll();

@@ -1,0 +1,108 @@
+// Sliders and the curve that follows them.
+import { ask, count } from "./common.js";
+import { draw } from "./figures.js";
+
+const form = document.getElementById("sizing");
+const field = form.elements;
+const message = form.querySelector(".message");
+const verdict = form.querySelector("[data-verdict]");
+
+// Sliders are logarithmic: sizes from the widest job to eight times the machine, shares from a tenth to ten times.
+const factor = (value) => 10 ** (Number(value) / 100);
+let range = [1, 1000];
+const size = () => Math.round(range[0] * (range[1] / range[0]) ** (field.procs.value / 1000));
+const times = (value) => `× ${Number(factor(value).toPrecision(3))}`;
+
+function chosen() {
+  const option = field.log.selectedOptions[0];
+  form.querySelector("[data-own]").hidden = field.log.value !== "";
+  const widest = field.log.value ? Number(option.dataset.widest)
+    : Math.max(1, ...[...field.widths.value.matchAll(/(\d+):/g)].map((one) => Number(one[1])));
+  const procs = field.log.value ? Number(option.dataset.procs) : 2 * widest;
+  range = [widest, Math.min(200000, Math.max(8 * procs, widest + 1))];
+  field.procs.value = 1000 * Math.log(procs / range[0]) / Math.log(range[1] / range[0]);
+  field.procs.defaultValue = field.procs.value;
+  update();
+}
+
+function figures(answer) {
+  const { curve, summary } = answer;
+  const log = { type: "log", title: { text: "processors" } };
+  const line = { color: "#0072B2", width: 2.5 };
+  const here = { mode: "markers", showlegend: false, marker: { size: 12, color: summary.stable === false ? "#D55E00" : "#009E73" }, x: [summary.procs] };
+  const top = Math.min(Math.max(...curve.rho.filter((one) => one !== null)), 2.2 * Math.max(summary.rho ?? 1, 1));
+  const limit = { type: "line", xref: "paper", x0: 0, x1: 1, y0: 1, y1: 1, line: { color: "#52606d", dash: "dash", width: 1.5 } };
+  const rho = {
+    data: [
+      { x: curve.procs, y: curve.rho, mode: "lines", line, showlegend: false, hovertemplate: "%{x:,} processors: ρ = %{y:.3f}<extra></extra>" },
+      { ...here, y: [summary.rho], hovertemplate: "here: ρ = %{y:.3f}<extra></extra>" },
+    ],
+    layout: { title: { text: "ρ = λ·C·E[S], by size of the machine", subtitle: { text: "the queue stays finite where the line is below 1" } }, height: 390, xaxis: log, yaxis: { title: { text: "ρ" }, range: [0, Math.max(1.15, 1.05 * top)] }, shapes: [limit] },
+  };
+  const use = {
+    data: [
+      { x: curve.procs, y: curve.utilisation_at_limit.map((one) => 100 * one), mode: "lines", line, fill: "tozeroy", fillcolor: "rgba(0,114,178,0.13)", showlegend: false, hovertemplate: "%{x:,} processors: %{y:.1f} % usable<extra></extra>" },
+      { ...here, y: [100 * summary.utilisation_at_limit], hovertemplate: "here: %{y:.1f} % usable<extra></extra>" },
+    ],
+    layout: { title: { text: "How much of the machine first come, first served can use", subtitle: { text: "the rest idles while the next job doesn't fit" } }, height: 370, xaxis: { ...log }, yaxis: { title: { text: "usable (%)" }, range: [0, 101] } },
+  };
+  return [rho, use];
+}
+
+function words(summary) {
+  if (summary.stable === null) return "Give jobs per hour and a mean run time.";
+  const rho = Number(summary.rho.toPrecision(3));
+  const fewest = summary.min_procs === null ? "" : ` The fewest that do: ${count(summary.min_procs)}.`;
+  return summary.stable ? `Yes: ρ = ${rho} on ${count(summary.procs)} processors.${fewest}`
+    : `No: ρ = ${rho} on ${count(summary.procs)} processors; the queue would grow for ever.${fewest}`;
+}
+
+function list(where, sentences) {
+  const place = form.querySelector(where);
+  place.replaceChildren(...sentences.map((one) => {
+    const item = document.createElement("li");
+    item.textContent = one;
+    return item;
+  }));
+  return sentences.length > 0;
+}
+
+let running = null;
+
+async function update() {
+  field.procs_out.value = count(size());
+  field.load_out.value = times(field.load.value);
+  field.time_out.value = times(field.time.value);
+  const query = new URLSearchParams({ procs: size(), load_factor: factor(field.load.value), runtime_factor: factor(field.time.value) });
+  if (field.log.value) query.set("log", field.log.value);
+  else {
+    query.set("widths", field.widths.value);
+    if (field.per_hour.value) query.set("arrival_rate", field.per_hour.value / 3600);
+    if (field.minutes.value) query.set("mean_runtime", field.minutes.value * 60);
+  }
+  running?.abort();
+  running = new AbortController();
+  try {
+    const answer = await ask(`/api/sizing?${query}`, { signal: running.signal });
+    message.textContent = "";
+    verdict.textContent = words(answer.summary);
+    verdict.className = `verdict ${answer.summary.stable === null ? "" : answer.summary.stable ? "yes" : "no"}`;
+    const [rho, use] = figures(answer);
+    form.querySelector("#rho-figure").hidden = answer.summary.rho === null;
+    if (answer.summary.rho !== null) await draw(form.querySelector("#rho-figure"), rho);
+    await draw(form.querySelector("#use-figure"), use);
+    list("[data-sentences]", answer.sentences);
+    form.querySelector(".cautions").hidden = !list("[data-cautions]", answer.cautions);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    message.textContent = error.message;
+    verdict.textContent = "";
+  }
+}
+
+field.log.addEventListener("change", chosen);
+field.widths.addEventListener("change", chosen);
+for (const name of ["procs", "load", "time", "per_hour", "minutes"]) field[name].addEventListener("input", update);
+form.addEventListener("reset", () => setTimeout(chosen));
+form.addEventListener("submit", (event) => event.preventDefault());
+chosen();

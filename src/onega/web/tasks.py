@@ -1,0 +1,268 @@
+"""What the workers do: read a log, simulate it, fit a model, sample from one.
+
+Each task gets the folder of its item, writes its files there and returns the numbers to show.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from onega.core.cluster import Cluster, Power, RateControl
+from onega.core.errors import ModelError, SimulationError, TraceError
+from onega.core.plain import plain
+from onega.core.workload import Workload
+from onega.traces.files import atomic_writer
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from onega.core.report import Report
+    from onega.core.schedule import Schedule
+
+Tell = Callable[..., None]
+Request = dict[str, Any]
+
+JOBS: Final = "jobs.parquet"
+BATCHES: Final = 30
+"""Batches of jobs behind the interval of a mean wait."""
+
+
+def read_log(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
+    """Read an upload, keep its jobs, describe it."""
+    from onega.traces.files import Limits
+    from onega.traces.reading import read
+
+    tell(0.05, "reading")
+    upload = folder / "upload"
+    try:
+        log = read(
+            upload,
+            request.get("format"),
+            columns=request.get("columns") or None,
+            timezone=request.get("timezone"),
+            limits=Limits(**request["limits"]),
+        )
+    finally:
+        upload.unlink(missing_ok=True)
+    if len(log) == 0:
+        raise TraceError("holds no jobs; a job log has at least one")
+    if len(log) > request["most_jobs"]:
+        raise TraceError(
+            f"holds {len(log):,} jobs, and the page takes {request['most_jobs']:,}; "
+            "use the command `onega` for larger logs"
+        )
+    name = request["name"]
+    # The reader knows the file's place on this machine; outside only its name matters.
+    notes = (f"uploaded as {name} ({log.meta.format})",)
+    log = Workload(log.table, replace(log.meta, source=name, provenance=notes))
+    if request.get("procs"):
+        log = log.with_machine(request["procs"], log.meta.nodes)
+    return _keep(folder, log, tell)
+
+
+def sample_log(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
+    """Draw jobs from a model: one that was fitted here, or one with published parameters."""
+    from onega.models import MODELS
+    from onega.models.base import load as load_model
+
+    tell(0.05, "drawing jobs")
+    if request.get("model_folder"):
+        model = load_model(Path(request["model_folder"]) / "model.json")
+    else:
+        model = MODELS[request["model"]]()
+    drawn = model.sample(
+        request["jobs"], rng=request["seed"], load=request.get("load"), machine=request.get("procs")
+    )
+    log = Workload(drawn.table, replace(drawn.meta, source=request["name"]))
+    result = _keep(folder, log, tell)
+    if request.get("log_folder"):
+        from onega.comparison.compare import compare
+
+        tell(0.9, "comparing with the log")
+        result["likeness"] = compare(_log(Path(request["log_folder"])), log).summary()
+    return result
+
+
+def _keep(folder: Path, log: Workload, tell: Tell) -> dict[str, Any]:
+    """Write a log's jobs, describe it, draw it; return what the page shows first."""
+    from onega.figures.describe import draw_all
+    from onega.traces.description import describe
+    from onega.traces.description.words import opening, sentences
+    from onega.traces.writing import write
+
+    tell(0.3, "writing")
+    write(log, folder / JOBS)
+    tell(0.4, "describing")
+    description = describe(log)
+    summary = description.summary()
+    _write(folder / "description.json", json.dumps(plain(summary), ensure_ascii=False))
+    tell(0.7, "drawing")
+    figures, left_out = draw_all(description)
+    return {
+        "jobs": len(log),
+        "procs": log.meta.procs,
+        "widest": description.load.widest,
+        "span": log.span,
+        "format": log.meta.format,
+        "estimates": log.has("estimate"),
+        "waits": log.has("wait"),
+        "opening": opening(description),
+        "sentences": list(sentences(description)),
+        "report": _findings(log.meta.report),
+        "figures": _write_figures(folder, figures),
+        "left_out": left_out,
+        "law": _law(log),
+    }
+
+
+def _law(log: Workload) -> dict[str, Any] | None:
+    """Return what the sliders need of a log: widths, arrivals, run times; None if it can't say."""
+    from onega.core.errors import QueueingError
+    from onega.queueing.estimates import estimate
+    from onega.queueing.widths import Widths
+
+    try:
+        widths = Widths.from_workload(log)
+        found = estimate(log, max(log.meta.procs or 0, widths.widest))
+    except QueueingError:
+        return None
+    return {
+        "widths": widths.values,
+        "probs": widths.probs,
+        "arrival_rate": found.arrival_rate,
+        "mean_runtime": found.mean_runtime,
+        "cautions": [check.words for check in found.checks if not check.holds],
+    }
+
+
+def simulate_run(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
+    """Run a log's jobs through a scheduler, or take the schedule that the log tells of."""
+    from onega.web.drawing import draw_run, write_pieces
+
+    tell(0.02, "reading the log")
+    log = _log(Path(request["log_folder"]))
+    schedule, report = _schedule(log, request, tell)
+    tell(0.8, "measuring")
+    schedule.jobs.write_parquet(folder / JOBS)
+    schedule.system.write_parquet(folder / "system.parquet")
+    tell(0.88, "placing jobs on processors")
+    write_pieces(schedule, folder / "pieces.parquet")
+    tell(0.95, "drawing")
+    figures = _write_figures(folder, draw_run(schedule))
+    interval = None
+    if len(schedule) >= 2 * BATCHES:
+        interval = schedule.interval("wait", batches=BATCHES)
+    return {
+        **schedule.summary(),
+        "mean_wait_low": interval and interval.low,
+        "mean_wait_high": interval and interval.high,
+        "left_out": report.dropped,
+        "report": _findings(report),
+        "figures": figures,
+        "begin": float(schedule.workload.column("submit").min()),
+        "end": float(schedule.end.max()),
+        "epoch": log.meta.epoch,
+        "log_name": log.meta.source,
+        "provenance": [*schedule.workload.meta.provenance, *schedule.provenance],
+    }
+
+
+def _schedule(log: Workload, request: Request, tell: Tell) -> tuple[Schedule, Report]:
+    from onega.core.schedule import Schedule
+    from onega.simulation.simulate import simulate
+    from onega.traces.cleaning import simulable
+
+    procs = request.get("procs") or log.meta.procs
+    if request["policy"] == "observed":
+        observed = Schedule.observed(log, procs)
+        return observed, observed.report
+    if procs is None:
+        raise SimulationError(
+            "the log doesn't say how many processors the machine has; say how many"
+        )
+    jobs, report = simulable(log)
+    tell(0.1, "simulating")
+    schedule = simulate(
+        jobs,
+        machine_of(procs, request.get("rate_control"), request.get("power")),
+        request["policy"],
+        knowledge=request.get("knowledge"),
+        ties=request["ties"],
+        enforce_limits=request["enforce_limits"],
+        rng=request["seed"],
+        progress=lambda share: tell(0.1 + 0.7 * share),
+    )
+    return schedule, report
+
+
+def machine_of(procs: int, rate_control: Request | None, power: Request | None = None) -> Cluster:
+    """Make the cluster that a request describes; raises as its parts do."""
+    control = RateControl(**rate_control) if rate_control else RateControl()
+    return Cluster(procs, control, Power(**power) if power else None)
+
+
+def fit_model(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
+    """Learn a model from a log."""
+    from onega.models import MODELS
+
+    tell(0.05, "reading the log")
+    log = _log(Path(request["log_folder"]))
+    tell(0.1, "fitting")
+    family = MODELS[request["model"]]
+    model = family.fit(log, rng=request["seed"])
+    model.save(folder / "model.json")
+    return {"title": family.TITLE, "learnt": model.learnt, "summary": model.summary()}
+
+
+def warm_up(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
+    """Load (the first time: compile) the loops that the first visitor will need."""
+    from onega.figures.describe import draw_all
+    from onega.models.lublin import Lublin
+    from onega.simulation.simulate import simulate
+    from onega.traces.description import describe
+
+    log = Lublin().sample(200, rng=1, machine=64)
+    draw_all(describe(log))
+    for policy in ("fcfs", "easy"):
+        simulate(log, 64, policy).summary()
+    return {}
+
+
+def _log(folder: Path) -> Workload:
+    from onega.traces.reading import read
+
+    try:
+        return read(folder / JOBS, "parquet")
+    except TraceError:
+        raise ModelError("the log isn't there any more; it may have been deleted") from None
+
+
+def _findings(report: Report) -> list[str]:
+    return [str(finding) for finding in report]
+
+
+def _write_figures(folder: Path, figures: dict[str, go.Figure]) -> dict[str, str]:
+    """Write figures as Plotly's JSON; return their names and titles."""
+    (folder / "figures").mkdir(exist_ok=True)
+    for name, figure in figures.items():
+        _write(folder / "figures" / f"{name}.json", figure.to_json())
+    return {name: figure.layout.title.text or name for name, figure in figures.items()}
+
+
+def _write(path: Path, text: str) -> None:
+    with atomic_writer(path) as out:
+        out.write(text.encode())
+
+
+TASKS: Final[dict[str, Callable[[Path, Request, Tell], dict[str, Any]]]] = {
+    "read": read_log,
+    "sample": sample_log,
+    "simulate": simulate_run,
+    "fit": fit_model,
+    "warm": warm_up,
+}
+"""Every task by its name."""

@@ -1,0 +1,179 @@
+"""Worker processes: each does one task at a time, and one that misbehaves is ended and replaced."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from onega.core.units import humanise_seconds
+from onega.web.settings import MIB, Settings
+
+TASKS_OF_ONE: Final = 200
+"""A process is replaced after so many tasks, so that nothing piles up in it."""
+
+Words = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Something to do: its name, where its files are, what was asked, whom to tell."""
+
+    name: str
+    folder: Path
+    request: Words
+    tell: Callable[[Words], None]
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+
+class Busy(Exception):
+    """Too many tasks are waiting already."""
+
+
+class Workers:
+    """A number of worker processes, started when there is something to do."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._queue: queue.Queue[Task | None] = queue.Queue()
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+
+    @property
+    def waiting(self) -> int:
+        """Tasks that nobody works on yet."""
+        return self._queue.qsize()
+
+    def submit(self, task: Task) -> None:
+        """Put a task at the end of the queue."""
+        if self._closing.is_set() or self.waiting >= self.settings.queue:
+            raise Busy(f"{self.waiting} tasks are waiting already; try again in a while")
+        self._queue.put(task)
+        with self._lock:
+            if len(self._threads) < self.settings.workers:
+                number = len(self._threads)
+                thread = threading.Thread(target=self._serve, name=f"worker-{number}", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+
+    def close(self) -> None:
+        """End all processes; what they were doing is lost."""
+        self._closing.set()
+        for _ in self._threads:
+            self._queue.put(None)
+        for thread in self._threads:
+            thread.join(timeout=5)
+
+    def _serve(self) -> None:
+        process: _Process | None = None
+        try:
+            while not self._closing.is_set():
+                task = self._queue.get()
+                if task is None or self._closing.is_set():
+                    return
+                if task.cancelled.is_set():
+                    continue
+                if process is None or not process.usable:
+                    process = _Process(self.settings)
+                process.run(task, self._closing)
+                if not process.usable:
+                    process.end()
+        finally:
+            if process is not None:
+                process.end()
+
+
+class _Process:
+    """One process of `onega.web.worker`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.tasks = 0
+        self.broken = False
+        # One thread for linear algebra, two for tables: several workers share the machine.
+        threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "2"}
+        with (settings.state / "workers.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "onega.web.worker", str(settings.memory)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=os.environ | threads,
+                start_new_session=True,  # Ctrl-C is for the page; it ends its workers itself
+            )
+
+    @property
+    def usable(self) -> bool:
+        return not self.broken and self.tasks < TASKS_OF_ONE and self.process.poll() is None
+
+    def run(self, task: Task, closing: threading.Event) -> None:
+        """Do a task and tell how it went; a process that had to be ended isn't usable after."""
+        self.tasks += 1
+        order = {"task": task.name, "folder": str(task.folder), "request": task.request}
+        task.tell({"progress": 0.0, "stage": "starting"})
+        try:
+            assert self.process.stdin is not None
+            self.process.stdin.write(json.dumps(order).encode() + b"\n")
+            self.process.stdin.flush()
+            for words in self._lines(task, closing):
+                task.tell(words)
+                if "result" in words or "error" in words:
+                    return
+        except BrokenPipeError:
+            pass
+        except TimeoutError:
+            self.broken = True
+            limit = humanise_seconds(self.settings.seconds)
+            task.tell({"error": f"stopped after {limit}, the page's limit for one task; use the "
+                                "command `onega` for longer ones"})  # fmt: skip
+            return
+        self.broken = True
+        if not task.cancelled.is_set() and not closing.is_set():
+            task.tell({"error": self._last_words()})
+
+    def _lines(self, task: Task, closing: threading.Event) -> Iterator[Words]:
+        """Yield what the process says, until it ends or time is up."""
+        assert self.process.stdout is not None
+        stream = self.process.stdout.fileno()
+        deadline = time.monotonic() + self.settings.seconds
+        held = b""
+        while not (task.cancelled.is_set() or closing.is_set()):
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            ready, _, _ = select.select([stream], [], [], 0.1)
+            if not ready:
+                continue
+            piece = os.read(stream, MIB)
+            if not piece:
+                return
+            *whole, held = (held + piece).split(b"\n")
+            for line in whole:
+                yield json.loads(line)
+
+    def _last_words(self) -> str:
+        limit = f"{self.settings.memory / 1024 / MIB:.3g} GB"
+        return (
+            f"the task ended without an answer: most likely it needed more than the {limit} of "
+            "memory that the page allows; use the command `onega` for larger logs"
+        )
+
+    def end(self) -> None:
+        """End the process."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
