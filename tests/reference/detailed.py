@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import floor, inf, isnan, nan
+from math import floor, inf, isnan, lcm, nan
 
 import numpy as np
 
@@ -103,7 +103,8 @@ def _kill(machine: Machine, j: int) -> None:
 # -- table events
 
 
-def _job_event(machine: Machine, code: int, j: int) -> None:
+def _job_event(machine: Machine, code: int, j: int) -> bool:
+    """Whether anything came of it."""
     phase = machine.phase[j]
     if phase == WAITING and code in (codes.CANCEL, codes.KILL):
         never_started = machine.start[j] is None
@@ -116,9 +117,12 @@ def _job_event(machine: Machine, code: int, j: int) -> None:
         _interrupt(machine, machine.attempt_of(j))
     else:
         machine.tell(codes.IGNORED, job=j)
+        return False
+    return True
 
 
-def _node_event(machine: Machine, code: int, n: int) -> None:
+def _node_event(machine: Machine, code: int, n: int) -> bool:
+    """Whether anything came of it."""
     if code == codes.FAIL and machine.up[n]:
         machine.tell(codes.FAILED, node=n)
         machine.up[n] = False
@@ -140,6 +144,8 @@ def _node_event(machine: Machine, code: int, n: int) -> None:
         machine.draining[n] = True
     else:
         machine.tell(codes.IGNORED, node=n)
+        return False
+    return True
 
 
 def _end_down(machine: Machine, n: int) -> None:
@@ -148,53 +154,53 @@ def _end_down(machine: Machine, n: int) -> None:
 
 
 def _table_events(machine: Machine, after: Number) -> bool:
-    """All that came up after the last round; whether there was any."""
+    """All that came up after the last round; whether any was not ignored."""
     events = machine.problem.events
-    rows = _passed(machine, events.time, after)
-    for row in rows:
+    changed = False
+    for row in _passed(machine, events.time.tolist(), after):
         code = int(events.code[row])
         if code in (codes.CANCEL, codes.INTERRUPT, codes.KILL):
-            _job_event(machine, code, int(events.job[row]))
+            changed |= _job_event(machine, code, int(events.job[row]))
         else:
-            _node_event(machine, code, int(events.node[row]))
-    return bool(rows)
+            changed |= _node_event(machine, code, int(events.node[row]))
+    return changed
 
 
 # -- the calendar
 
 
-def _passed(machine: Machine, times: np.ndarray, after: Number) -> list[int]:
+def _passed(machine: Machine, times: list[Number], after: Number) -> list[int]:
     """Rows of a table that came up after the last round, up to now."""
-    return [row for row, time in enumerate(times.tolist()) if after < time <= machine.now]
+    return [row for row, time in enumerate(times) if after < time <= machine.now]
 
 
-def _withhold(machine: Machine, row: int, sign: int) -> int:
-    n = int(machine.problem.calendar.node[row])
-    amount = [machine.exact(x) for x in machine.problem.calendar.amount[row]]
+def _withhold(machine: Machine, n: int, amount: list[Number], sign: int) -> None:
     machine.withheld[n] = [w + sign * a for w, a in zip(machine.withheld[n], amount)]
-    return n
 
 
 def _calendar(machine: Machine, after: Number) -> bool:
     """Reservations end, others begin, capacities change; whether there was any of it."""
-    calendar = machine.problem.calendar
-    ends = _passed(machine, calendar.end, after)
-    begins = _passed(machine, calendar.begin, after)
-    steps = _passed(machine, calendar.step_time, after)
-    for row in ends:
-        machine.tell(codes.RELEASED, node=_withhold(machine, row, -1))
-    for row in begins:
-        n = _withhold(machine, row, +1)
+    reservations, steps = machine.reservations, machine.steps
+    ending = _passed(machine, [end for _, end, _, _ in reservations], after)
+    beginning = _passed(machine, [begin for begin, _, _, _ in reservations], after)
+    stepping = _passed(machine, [time for time, _, _ in steps], after)
+    for row in ending:
+        _, _, n, amount = reservations[row]
+        _withhold(machine, n, amount, -1)
+        machine.tell(codes.RELEASED, node=n)
+    for row in beginning:
+        _, _, n, amount = reservations[row]
+        _withhold(machine, n, amount, +1)
         machine.tell(codes.RESERVED, node=n)
         while min(machine.free()[n]) < 0 and machine.on_node(n):
             # min takes the first of equals: the one that started first
             first = min(machine.on_node(n), key=lambda attempt: attempt.v_expected)
             _interrupt(machine, first, n)
-    for row in steps:
-        resource = int(calendar.step_resource[row])
-        machine.shared[resource] = machine.exact(calendar.step_capacity[row])
+    for row in stepping:
+        _, resource, capacity = steps[row]
+        machine.shared[resource] = capacity
         machine.tell(codes.CAPACITY, node=resource)
-    return bool(ends or begins or steps)
+    return bool(ending or beginning or stepping)
 
 
 # -- the order of things at one instant
@@ -250,7 +256,6 @@ def _round(machine: Machine, t: Number, after: Number) -> None:
 
 def _next_instant(machine: Machine, after: Number) -> Number:
     """The earliest that something happens; inf if nothing can any more."""
-    problem = machine.problem
     times: list[Number] = [slow_down_time(machine)]
     times += [machine.due[j] for j in machine.in_phase(ABSENT)]
     times += [time for time, _, _ in machine.timers.values()]
@@ -261,9 +266,10 @@ def _next_instant(machine: Machine, after: Number) -> Number:
             times.append(machine.time_of(attempt.v_end))
         else:
             times.append(attempt.finishing_until)
-    calendar = problem.calendar
-    for table in (problem.events.time, calendar.begin, calendar.end, calendar.step_time):
-        times += [machine.exact(time) for time in table if time > after]
+    tables = [machine.exact(time) for time in machine.problem.events.time]
+    tables += [time for begin, end, _, _ in machine.reservations for time in (begin, end)]
+    tables += [time for time, _, _ in machine.steps]
+    times += [time for time in tables if time > after]
     return max(machine.now, min(times))
 
 
@@ -336,10 +342,31 @@ def _outcome(machine: Machine) -> Outcome:
     )
 
 
+def _exact(readings: list[Number], jobs: int) -> bool:
+    """Whether floats hold all times and clock readings, and sums of them over jobs."""
+    grid = lcm(*(Fraction(value).denominator for value in readings))
+    most = max(abs(value) for value in readings)
+    return grid & (grid - 1) == 0 and most * grid * 16 * (jobs + 1) < 2**53
+
+
+def run_exactly(problem: Problem) -> tuple[Outcome, bool]:
+    """What happens, and whether a run in floats has no excuse to find anything else.
+
+    Only the workload rule divides (by the number of jobs at work); all else stays on the grid of
+    the inputs.
+    """
+    machine = Machine(problem, Fraction if problem.rates.kind == "workload" else float)
+    return _run(machine)
+
+
 def run(problem: Problem, number: Callable[[float], Number] = Fraction) -> Outcome:
     """What happens, by the rules."""
-    machine = Machine(problem, number)
+    return _run(Machine(problem, number))[0]
+
+
+def _run(machine: Machine) -> tuple[Outcome, bool]:
     _load(machine)
+    readings = [machine.now]
     after: Number = -inf  # tables have been dealt with up to here
     while any(phase != GONE for phase in machine.phase):
         t = _next_instant(machine, after)
@@ -347,5 +374,6 @@ def run(problem: Problem, number: Callable[[float], Number] = Fraction) -> Outco
             break
         _round(machine, t, after)
         after = machine.now
+        readings += [machine.now, machine.clock]
     _close(machine)
-    return _outcome(machine)
+    return _outcome(machine), _exact(readings, machine.count)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import nan
 from typing import Any
 
@@ -201,4 +201,41 @@ def build(draft: Draft) -> Problem:
         rates=draft.rates,
         draws=np.array(draft.draws or [1.0] * (2 * len(draft.jobs)), float),
         own=draft.own,
+    )
+
+
+def stretched(problem: Problem, factor: float) -> Problem:
+    """The same problem on another scale of time."""
+
+    def longer(group: Any, *names: str) -> Any:
+        return replace(group, **{name: getattr(group, name) * factor for name in names})
+
+    rates = problem.rates
+    if rates.kind == "workload":
+        rates = RateControl(
+            "workload",
+            rates=rates.rates,
+            k_low=[k * factor for k in rates.k_low],
+            k_high=[k * factor for k in rates.k_high],
+        )
+    return replace(
+        problem,
+        t0=problem.t0 * factor,
+        jobs=longer(
+            problem.jobs,
+            "submit",
+            "launch",
+            "completion",
+            "think",
+            "initial_start",
+            "initial_done",
+        ),
+        options=longer(problem.options, "work", "expect"),
+        events=longer(problem.events, "time"),
+        calendar=longer(problem.calendar, "begin", "end", "step_time"),
+        sleep=problem.sleep and longer(problem.sleep, "timeout", "delay"),
+        multifactor=problem.multifactor
+        and longer(problem.multifactor, "max_age", "half_life", "period"),
+        checkpoint=problem.checkpoint * factor,
+        rates=rates,
     )

@@ -85,21 +85,15 @@ class Profile:
         nothing = [machine.exact(0.0)] * len(machine.shared)
         for attempt in machine.running:
             self.claim(self.v, attempt.v_expected, attempt.held, machine.demand(attempt.option))
-        calendar = machine.problem.calendar
-        for begin, end, n, amount in zip(
-            calendar.begin, calendar.end, calendar.node, calendar.amount
-        ):
-            held = {int(n): [machine.exact(x) for x in amount]}
-            self.claim(self.clock_at(begin), self.clock_at(end), held, nothing)
-        for time, resource, capacity in zip(
-            calendar.step_time, calendar.step_resource, calendar.step_capacity
-        ):
-            if self.clock_at(time) > self.v:
-                self.steps.append((self.clock_at(time), int(resource), machine.exact(capacity)))
+        for begin, end, n, amount in machine.reservations:
+            self.claim(self.clock_at(begin), self.clock_at(end), {n: amount}, nothing)
+        for time, resource, capacity in machine.steps:
+            if time > machine.now:
+                self.steps.append((self.clock_at(time), resource, capacity))
 
-    def clock_at(self, time: float) -> Number:
+    def clock_at(self, time: Number) -> Number:
         """The work clock at a time, were the rate to stay."""
-        return self.v + (self.machine.exact(time) - self.machine.now) * self.machine.rate
+        return self.v + (time - self.machine.now) * self.machine.rate
 
     def claim(self, begin: Number, until: Number, held: Placement, demand: list[Number]) -> None:
         self.claims.append((begin, until, held, demand))

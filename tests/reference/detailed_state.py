@@ -85,6 +85,21 @@ class Machine:
         self.draining = [False] * len(self.capacity)
         self.withheld = [[self.exact(0.0)] * len(self.kinds) for _ in self.capacity]
         self.down_since: list[Number] = [None] * len(self.capacity)
+        # -- the calendar; reservations that are over before they begin never happen
+        calendar = problem.calendar
+        self.reservations = [
+            (self.exact(begin), self.exact(end), int(n), [self.exact(x) for x in amount])
+            for begin, end, n, amount in zip(
+                calendar.begin, calendar.end, calendar.node, calendar.amount
+            )
+            if end > max(begin, problem.t0)
+        ]
+        self.steps = [
+            (self.exact(time), int(resource), self.exact(capacity))
+            for time, resource, capacity in zip(
+                calendar.step_time, calendar.step_resource, calendar.step_capacity
+            )
+        ]
         # -- sleep: of real nodes, since when each is idle (or awake, if that is later than now);
         # of pools, a stack of (since, processors), the top at the end
         self.since: list[Number] = [self.now] * len(self.capacity)

@@ -1,0 +1,86 @@
+"""Invariants of the detailed machine, for its kernel and for its naive twin."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+
+import numpy as np
+import pytest
+
+from onega.kernels import detailed_codes as codes
+from onega.simulation.detailed_problem import Outcome, Problem
+from reference.detailed import run_exactly
+from reference.detailed_problems import MECHANISMS, random_mixture, random_problem
+from simulation.detailed_checks import CHECKS, History, check
+
+FEW, MANY = 15, 600
+
+
+def twin(problem: Problem) -> Outcome:
+    return run_exactly(problem)[0]
+
+
+def kernel(problem: Problem) -> Outcome:
+    if importlib.util.find_spec("onega.simulation.detailed_run") is None:
+        pytest.skip("the kernel isn't there yet")
+    from onega.simulation.detailed_run import run
+
+    return run(problem)
+
+
+ENGINES = [twin, kernel]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_mechanism(engine, mechanism):
+    for seed in range(FEW):
+        problem = random_problem(seed, MECHANISMS[mechanism])
+        check(problem, engine(problem))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_mixtures(engine):
+    for seed in range(10 * FEW):
+        problem = random_mixture(seed)
+        check(problem, engine(problem))
+
+
+@pytest.mark.verification
+@pytest.mark.parametrize("engine", ENGINES)
+def test_many_mixtures(engine):
+    for seed in range(100_000, 100_000 + 10 * MANY):
+        problem = random_mixture(seed)
+        check(problem, engine(problem))
+
+
+# -- checks that can't fail show nothing
+
+
+def found(spoilt: dict[str, np.ndarray], problem: Problem, out: Outcome) -> set[str]:
+    """Names of the checks that notice."""
+    history = History(problem, dataclasses.replace(out, **spoilt))
+    noticed = set()
+    for one in CHECKS:
+        try:
+            one(history)
+        except AssertionError:
+            noticed.add(one.__name__)
+    return noticed
+
+
+def test_the_checks_notice():
+    noticed: set[str] = set()
+    for seed in range(60):
+        problem = random_mixture(seed)
+        out = twin(problem)
+        assert not found({}, problem, out)
+        earlier = np.full_like(out.attempt_start, problem.t0)
+        noticed |= found({"attempt_start": np.minimum(out.attempt_start, earlier)}, problem, out)
+        noticed |= found({"attempt_end": out.attempt_end + 1}, problem, out)
+        noticed |= found({"submit": out.submit + 1}, problem, out)
+        noticed |= found({"part_until": out.part_until + 1}, problem, out)
+        noticed |= found({"lost_work": out.lost_work + 1}, problem, out)
+        noticed |= found({"state": np.full_like(out.state, codes.CANCELLED)}, problem, out)
+    assert noticed == {one.__name__ for one in CHECKS}
