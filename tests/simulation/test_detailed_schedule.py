@@ -186,3 +186,10 @@ def test_the_event_log_tells_every_start_and_end(seed):
         assert ends["job"].to_list() == mine["job"].to_list()
         assert ends["time"].to_list() == mine["end"].to_list()
     assert events["time"].is_sorted()
+
+
+@pytest.mark.parametrize("seed", [1, 22, 49])
+def test_every_figure_of_a_story_with_cancellations_and_failures(seed):
+    _, _, schedule = told(seed, nodes=True)
+    for kind in schedule.figure_kinds():
+        assert schedule.plot(kind).data, kind

@@ -74,6 +74,18 @@ def job_energies(schedule: Schedule) -> Floats | None:
     return np.asarray(np.bincount(row, weights=used, minlength=len(schedule)), np.float64)
 
 
+def busy_power(schedule: Schedule, time: Floats) -> Floats:
+    """Watts of processors that work, right after each of ``time``."""
+    assert schedule.cluster.power is not None
+    on = np.array(schedule.cluster.power.at(_levels(schedule))[0])[schedule.rates.at(time)]
+    return np.asarray(_working(schedule, time) * on)
+
+
+def _working(schedule: Schedule, time: Floats) -> Floats:
+    row, start, end = working_pieces(schedule)
+    return count_over(time, start, end, schedule.workload.column("procs")[row])
+
+
 def power_series(schedule: Schedule, time: Floats) -> pl.Series:
     """E = busy·e(R) + idle·e₀(R) (seed 001, (11)), and sleeping and waking processors their own.
 
@@ -81,11 +93,9 @@ def power_series(schedule: Schedule, time: Floats) -> pl.Series:
     """
     if schedule.cluster.power is None:
         return pl.Series("power", [None] * time.size, dtype=pl.Float64)
-    level = schedule.rates.at(time)
-    on, idle = (np.array(watts)[level] for watts in schedule.cluster.power.at(_levels(schedule)))
-    row, start, end = working_pieces(schedule)
-    busy = count_over(time, start, end, schedule.workload.column("procs")[row])
-    drawn = busy * on + (schedule.cluster.procs - busy) * idle
+    idle = np.array(schedule.cluster.power.at(_levels(schedule))[1])[schedule.rates.at(time)]
+    drawn = busy_power(schedule, time)
+    drawn += (schedule.cluster.procs - _working(schedule, time)) * idle
     for one in apart(schedule):
         some = one.stretches
         counts = count_over(time, some.since, some.until, some.count)

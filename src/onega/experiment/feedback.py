@@ -253,9 +253,9 @@ def submissions_of(
         raise ExperimentError(
             "the log doesn't say who submitted its jobs; feedback needs the user column"
         )
-    if schedule.pieces is not None:
-        raise ExperimentError("jobs were displaced while they ran; feedback needs a schedule "
-                              "without preemption")  # fmt: skip
+    if schedule.pieces is not None or np.isnan(schedule.start).any():
+        raise ExperimentError("jobs were displaced while they ran, or never started; "
+                              "feedback needs a schedule in which every job ran once")  # fmt: skip
     seen = seen_at_submission(schedule)
     shared = float(np.mean(seen.busy > schedule.cluster.procs))
     if shared > SHARED:

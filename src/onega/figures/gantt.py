@@ -88,11 +88,8 @@ def choose(schedule: Schedule, jobs: int | tuple[int, int] | slice | None = None
     order = np.argsort(submit, kind="stable")
     first, count = _range(schedule, order, jobs)
     rows = order[first : first + count]
-    begin, end = float(submit[rows].min()), float(schedule.end[rows].max())
-    if schedule.pieces is None:
-        row, start, finish = np.arange(len(schedule)), schedule.start, schedule.end
-    else:
-        row, start, finish = schedule.pieces.row, schedule.pieces.start, schedule.pieces.end
+    begin, end = float(submit[rows].min()), float(_leave(schedule)[rows].max())
+    row, start, finish = schedule.service_pieces()
     seen = np.flatnonzero((finish > begin) & (start < end) & (finish > start))
     seen = seen[np.argsort(start[seen], kind="stable")]
     if seen.size > MOST_RECTANGLES:
@@ -100,6 +97,11 @@ def choose(schedule: Schedule, jobs: int | tuple[int, int] | slice | None = None
         end = float(start[seen[MOST_RECTANGLES]])
         seen = seen[:MOST_RECTANGLES]
     return Chosen(rows, first, begin, end, row[seen], start[seen], finish[seen])
+
+
+def _leave(schedule: Schedule) -> Floats:
+    """Return when each job left; who never did, is there to the end."""
+    return np.where(np.isnan(schedule.end), schedule.last, schedule.end)
 
 
 def _range(
@@ -125,6 +127,7 @@ def _range(
 def _busiest(schedule: Schedule, order: Ints, count: int) -> int:
     """Return where ``count`` jobs in a row waited most; used most, if none waited."""
     waits = (schedule.start - schedule.workload.column("submit"))[order]
+    waits = np.nan_to_num(waits)  # who never started has no wait
     area = (schedule.workload.column("procs") * schedule.work)[order]
     weight = waits if waits.any() else area
     sums = np.concatenate([[0.0], np.cumsum(weight)])
@@ -215,7 +218,7 @@ def _lives(schedule: Schedule, chosen: Chosen, clock: Clock) -> Iterator[go.Scat
     submit = schedule.workload.column("submit")[chosen.rows]
     number = np.arange(chosen.first, chosen.first + chosen.rows.size)
     yield _segments(
-        submit, schedule.end[chosen.rows], number, clock, name="waiting", color="#b8bec6"
+        submit, _leave(schedule)[chosen.rows], number, clock, name="waiting", color="#b8bec6"
     )
     place = np.full(len(schedule), -1)
     place[chosen.rows] = number

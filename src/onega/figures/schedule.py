@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from onega.core.energy import busy_power
 from onega.core.errors import SimulationError
 from onega.core.units import humanise_seconds
 from onega.figures.gantt import gantt
@@ -113,13 +114,12 @@ def power(schedule: Schedule, window: Window | None = None) -> go.Figure:
     watts, unit, scale = table["power"].to_numpy(), "W", 1.0
     if watts.max() >= 2000:
         unit, scale = "kW", 1000.0
-    _, idle = schedule.cluster.power.at(len(schedule.rates.rates))
-    idle_now = np.array(idle)[schedule.rates.at(time)]
-    by_idle = idle_now * (schedule.cluster.procs - table["busy"].to_numpy())
+    by_busy = busy_power(schedule, time)
+    rest = "idle, sleeping and waking processors" if schedule.cluster.sleep else "idle processors"
     figure = go.Figure()
     for name, drawn, colour in (
-        ("idle processors", by_idle, GREY),
-        ("busy processors", watts - by_idle, ORANGE),
+        (rest, watts - by_busy, GREY),
+        ("busy processors", by_busy, ORANGE),
     ):
         mean = means(time, drawn, edges) / scale
         area = _area(clock, edges, mean, f"%{{y:,.4g}} {unit}", colour, stack="power")
