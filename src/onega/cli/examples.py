@@ -54,6 +54,11 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
             "how many are busy, how many are cut off",
         ),
     ),
+    "serve": (
+        ("onega serve", "the page, on this machine only"),
+        ("onega serve --host 0.0.0.0", "for others too, with the token that it prints"),
+        ("onega serve --get /api/runs", "one answer of the page, without a port"),
+    ),
     "demo": (("onega demo", "the main questions on made-up jobs"),),
 }
 """Command → (what to type, what it does). File names stand for the reader's own."""

@@ -72,8 +72,6 @@ def serve(
 
     Logs and results are kept between calls. Nobody but this machine can reach the page unless
     --host says so, and then only with the token. Ctrl-C ends it.
-
-    Examples: [bold]onega serve[/bold]; [bold]onega serve --get /api/runs[/bold]
     """
     from onega.web.settings import GIB, LOOPBACK, MIB, Settings, default_state
 
