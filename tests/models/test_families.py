@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -17,6 +19,7 @@ from onega.models.arrivals import Arrivals, Poisson
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.chainpart import ChainPart
 from onega.models.contexts import ContextTree, lagged
+from onega.models.coupling import inferred_transitions
 from onega.models.cycles import DayNight
 from onega.models.downey import LogUniform
 from onega.models.feitelson96 import Feitelson96
@@ -115,6 +118,70 @@ def test_coupling_carries_the_sign_of_the_correlation():
     alone = Markov.fit(example_log(), coupling="none").sample(20_000, rng=1)
     paths = [chains.Chain.of(alone.column(name)).path for name in ("procs", "runtime")]
     assert abs(chains.path_correlations(*paths)[0]) < 0.05
+
+
+def naive_inferred(leader, follower, cor0, cor1):
+    """Bayes' rule over every way in which two steps of both chains can go, one by one."""
+    a, b = len(follower), len(leader)
+    own, lead = (chains.transition_matrix(x) for x in (follower, leader))
+    at_j, at_m = (x.sum(axis=1) / x.sum() for x in (follower, leader))
+
+    def shows(m, n, j, k):
+        """Shown state → probability."""
+        if j == k:
+            return {k: 1.0}
+        if m == n:
+            chance, place = cor0, math.floor((n + 1 if cor0 > 0 else b - n) * a / b) - 1
+        else:
+            chance, place = cor1, math.floor((n - m) * math.copysign(1, cor1) * a / b + j)
+        place = min(max(place, 0), a - 1)
+        return {k: 1.0} if place == k else {k: 1 - abs(chance), place: abs(chance)}
+
+    joint = np.zeros((a, a, a, a))  # own j → k, shown s → t
+    for before, m, n in itertools.product(range(b), repeat=3):
+        for i, j, k in itertools.product(range(a), repeat=3):
+            weight = at_m[before] * lead[before, m] * lead[m, n] * at_j[i] * own[i, j] * own[j, k]
+            for s, p in shows(before, m, i, j).items():
+                for t, q in shows(m, n, j, k).items():
+                    joint[j, k, s, t] += weight * p * q
+    seen = follower / follower.sum()
+    expected = joint.sum(axis=(0, 1))
+    ratio = np.where(expected > 0, seen / np.where(expected > 0, expected, 1), 0)
+    rows = (joint * ratio).sum(axis=(2, 3))
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("cor", [(0.3, 0.4), (-0.2, 0.5), (0.6, -0.3), (0.0, 0.0), (1.0, -1.0)])
+@pytest.mark.parametrize(("a", "b"), [(2, 4), (4, 3), (3, 3)])
+def test_the_chain_before_the_rules_is_inferred_by_bayes(cor, a, b):
+    rng = np.random.default_rng(a * b)
+    leader, follower = rng.integers(1, 60, (b, b)), rng.integers(1, 60, (a, a))
+    got = inferred_transitions(leader, follower, *cor)
+    np.testing.assert_allclose(got, naive_inferred(leader, follower, *cor), atol=1e-12)
+    if cor == (0.0, 0.0):  # nothing is adjusted: the chain is the counted one
+        np.testing.assert_allclose(got, chains.transition_matrix(follower), atol=1e-12)
+
+
+def test_states_without_successors_have_rows_all_the_same():
+    leader = np.array([[4, 2], [2, 4]])
+    last = inferred_transitions(leader, np.array([[5, 3], [0, 0]]), 0.3, 0.3)
+    np.testing.assert_allclose(last.sum(axis=1), 1)
+    assert (last >= 0).all()
+    alone = inferred_transitions(np.array([[0]]), np.array([[0]]), 0.0, 0.0)
+    np.testing.assert_array_equal(alone, [[1.0]])
+
+
+def test_inferred_chains_show_the_transitions_that_were_counted():
+    """With strong coupling the counted chain, adjusted again, shows others; 50 000 steps."""
+    log = example_log()
+    off = {}
+    for matrix in ("counted", "inferred"):
+        model = replace(Markov.fit(log, matrix=matrix), cor0=0.4, cor1=0.5)
+        path = chains.state_of(model.sample(50_000, rng=3).column("procs"), model.procs.levels)
+        shown = chains.transition_counts(path, model.procs.dimension) / (path.size - 1)
+        seen = model.procs.counts / model.procs.counts.sum()
+        off[matrix] = np.abs(shown - seen).sum()
+    assert off["inferred"] < 0.7 * off["counted"]
 
 
 def test_joint_transitions_are_the_counts_where_they_are_many():

@@ -13,6 +13,7 @@ from onega.kernels.models_match import match
 from onega.kernels.models_vlmc import Trees
 from onega.kernels.models_vlmc import walk as walk_trees
 from onega.models.contexts import ContextTree
+from onega.models.coupling import adjusted_states
 
 SEEDS = st.integers(0, 10_000)
 
@@ -45,7 +46,7 @@ def test_walk(seed):
     assert walk(matrix[0], matrix, uniforms).tolist() == path
 
 
-def naive_coupled(chains, first, uniforms):
+def naive_coupled(chains, cor0, cor1, first, uniforms):
     """The three rules of §3.2.2 in the seed's own numbering, from 1."""
     a, b = len(chains.follower), len(chains.leader)
     m, j = first[0] + 1, first[1] + 1
@@ -54,11 +55,11 @@ def naive_coupled(chains, first, uniforms):
         n = naive_pick(chains.leader[m - 1], u) + 1
         k = naive_pick(chains.follower[j - 1], v) + 1
         given_state = k
-        if j != k and m == n and w < abs(chains.cor0):
-            place = n if chains.cor0 > 0 else b + 1 - n
+        if j != k and m == n and w < abs(cor0):
+            place = n if cor0 > 0 else b + 1 - n
             given_state = math.floor(place * a / b)
-        if j != k and m != n and w < abs(chains.cor1):
-            given_state = math.floor((n - m) * math.copysign(1, chains.cor1) * a / b + j)
+        if j != k and m != n and w < abs(cor1):
+            given_state = math.floor((n - m) * math.copysign(1, cor1) * a / b + j)
         leads.append(n)
         follows.append(min(max(given_state, 1), a))
         m, j = n, k
@@ -70,11 +71,12 @@ def naive_coupled(chains, first, uniforms):
 def test_walk_coupled_follows_the_rules(seed, cor0, cor1):
     rng = np.random.default_rng(seed)
     b, a = int(rng.integers(2, 9)), int(rng.integers(1, 7))
-    chains = Coupled(rows(rng, b), rows(rng, a), cor0, cor1)
+    table = adjusted_states(a, b, cor0, cor1)
+    chains = Coupled(rows(rng, b), rows(rng, a), table, abs(cor0), abs(cor1))
     uniforms = rng.random((3, 60))
     first = np.array([rng.integers(b), rng.integers(a)])
     got = walk_coupled(chains, first, uniforms)
-    np.testing.assert_array_equal(got, naive_coupled(chains, first, uniforms))
+    np.testing.assert_array_equal(got, naive_coupled(chains, cor0, cor1, first, uniforms))
 
 
 @given(SEEDS)

@@ -36,27 +36,9 @@ def test_kth_by_the_seeds_chains(shared):
     assert 0.05 < found["d_sa"] < 0.27  # printed 15.4 %, ± 4 % over replicates
 
 
-MEMORY_KEPT = [
-    pytest.param(
-        model,
-        name,
-        marks=[
-            pytest.mark.xfail(
-                strict=True,
-                reason="0.0504: the seed's rule 3 makes LANL's widths remember too much, 0.236 for "
-                "0.186 (docs/song-tables.md); markov-pair keeps 0.18",
-            )
-        ]
-        if (model, name) == ("markov", "LANL")
-        else [],
-    )
-    for name in LOGS
-    for model in ("markov", "markov-pair")
-]
-
-
 @pytest.mark.verification
-@pytest.mark.parametrize(("model", "name"), MEMORY_KEPT)
+@pytest.mark.parametrize("name", LOGS)
+@pytest.mark.parametrize("model", ["markov", "markov-pair"])
 def test_the_chains_keep_memory(shared, model, name):
     found = means(onega.compare_models(read(shared, name), [model], replicates=20, rng=1).rows)
     assert abs(found["rho1_runtime_synthetic"] - found["rho1_runtime_real"]) < 0.05

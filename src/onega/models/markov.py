@@ -12,6 +12,7 @@ from onega.core.chains import Chain, Floats, Ints, path_correlations
 from onega.core.errors import ModelError, suggest
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.chainpart import ChainPart
+from onega.models.coupling import adjusted_states, inferred_transitions
 from onega.models.jobs import Jobs
 from onega.models.laws import categorical
 from onega.models.pairs import PairLaws
@@ -19,6 +20,7 @@ from onega.models.parts import frozen_array
 
 COUPLINGS = ("width-from-runtime", "runtime-from-width", "joint", "none")
 WITHIN = ("uniform", "observed", "repeating")
+MATRICES = ("inferred", "counted")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -35,6 +37,10 @@ class Markov(WorkloadModel):
         ``"width-from-runtime"`` as in the seed: the width's new state is adjusted by the three
         rules of §3.2.2; ``"runtime-from-width"``: the other way round; ``"none"``: independent
         chains; ``"joint"``: transitions of both together, see `joint`.
+    matrix
+        Of the chain that the rules adjust: ``"inferred"`` from the counted one, so that the
+        adjusted path shows the log's transitions (see `inferred_transitions`); ``"counted"``: the
+        counted one itself, as in the seed.
     joint
         Rows (width state, run-time state, next width state, next run-time state, count), from 0;
         used by ``coupling="joint"``. Pairs that were rarely seen back off to the run-time chain
@@ -50,6 +56,7 @@ class Markov(WorkloadModel):
     cor0: float
     cor1: float
     coupling: str = "width-from-runtime"
+    matrix: str = "inferred"
     joint: Ints = None  # type: ignore[assignment]
     cells: PairLaws | None = None
 
@@ -57,6 +64,7 @@ class Markov(WorkloadModel):
         rows = np.empty((0, 5)) if self.joint is None else self.joint
         object.__setattr__(self, "joint", frozen_array(rows, np.int64, shape=(None, 5)))
         _among("coupling", self.coupling, COUPLINGS)
+        _among("matrix", self.matrix, MATRICES)
         if not (abs(self.cor0) <= 1 and abs(self.cor1) <= 1):
             raise ModelError(f"{self.KIND}: correlations must lie in [−1, 1]")
         if self.coupling == "joint":
@@ -72,9 +80,11 @@ class Markov(WorkloadModel):
         *,
         within: str = "uniform",
         coupling: str = "width-from-runtime",
+        matrix: str = "inferred",
     ) -> dict[str, Any]:
         _among("within", within, WITHIN)
         _among("coupling", coupling, COUPLINGS)
+        _among("matrix", matrix, MATRICES)
         procs = ChainPart.fit(jobs.procs, within=within, most=None)
         runtime = ChainPart.fit(jobs.runtime, within=within, most=200)
         paths = Chain.of(jobs.procs).path, Chain.of(jobs.runtime).path
@@ -89,6 +99,7 @@ class Markov(WorkloadModel):
             "cor0": float(np.nan_to_num(cor0)),
             "cor1": float(np.nan_to_num(cor1)),
             "coupling": coupling,
+            "matrix": matrix,
             "joint": _joint_counts(*paths) if coupling == "joint" else None,
             "cells": cells,
         }
@@ -111,20 +122,25 @@ class Markov(WorkloadModel):
         """Walk the chains: states of width and run time, from 0."""
         from onega.kernels.models_chain import Coupled, walk, walk_coupled
 
-        b = self.runtime.dimension
         if self.coupling == "joint":
+            b = self.runtime.dimension
             start, matrix = joint_transitions(self.joint, self.procs.dimension, b)
             pair = walk(np.cumsum(start), np.cumsum(matrix, axis=1), uniforms[0])
             return pair // b, pair % b
         leader, follower = self.runtime, self.procs
         if self.coupling == "runtime-from-width":
             leader, follower = follower, leader
-        strength = 0.0 if self.coupling == "none" else 1.0
+        a, b = follower.dimension, leader.dimension
+        cor0, cor1 = (0.0, 0.0) if self.coupling == "none" else (self.cor0, self.cor1)
+        own = follower.transitions
+        if self.matrix == "inferred":
+            own = inferred_transitions(leader.counts, follower.counts, cor0, cor1)
         chains = Coupled(
             np.cumsum(leader.transitions, axis=1),
-            np.cumsum(follower.transitions, axis=1),
-            self.cor0 * strength,
-            self.cor1 * strength,
+            np.cumsum(own, axis=1),
+            adjusted_states(a, b, cor0, cor1),
+            abs(cor0),
+            abs(cor1),
         )
         first = np.array(
             [
