@@ -163,9 +163,15 @@ class PairMarkov(Markov):
 
     @classmethod
     def _fit(
-        cls, jobs: Jobs, rng: Generator, *, within: str = "repeating", coupling: str = "joint"
+        cls,
+        jobs: Jobs,
+        rng: Generator,
+        *,
+        within: str = "repeating",
+        coupling: str = "joint",
+        matrix: str = "inferred",
     ) -> dict[str, Any]:
-        return super()._fit(jobs, rng, within=within, coupling=coupling)
+        return super()._fit(jobs, rng, within=within, coupling=coupling, matrix=matrix)
 
 
 def joint_transitions(rows: Ints, a: int, b: int) -> tuple[Floats, Floats]:

@@ -17,7 +17,7 @@ from onega.reproduce.song_logs import SongLog, drawn_for, seed_table
 if TYPE_CHECKING:
     from onega.comparison.compare_models import ModelComparison
 
-MARKOV: Final = "markov (the seed's)"
+MARKOV: Final = "markov"
 INDEPENDENT: Final = "independent (the seed's PDM)"
 LUBLIN: Final = "lublin, fitted"
 
@@ -28,6 +28,7 @@ SEED_MODELS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 }
 ALL_MODELS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     MARKOV: ("markov", {}),
+    "markov, matrix=counted (the seed's)": ("markov", {"matrix": "counted"}),
     "markov, within=observed": ("markov", {"within": "observed"}),
     "markov, coupling=runtime-from-width": ("markov", {"coupling": "runtime-from-width"}),
     "markov-pair, within=observed": ("markov-pair", {"within": "observed"}),
