@@ -1,0 +1,91 @@
+"""A plan in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from onega.experiment.planning import Plan
+    from onega.experiment.trials import Trial
+
+
+def sentences(plan: Plan) -> tuple[str, ...]:
+    """Say the answer, how sure it is and what it took."""
+    if plan.met:
+        return (_answer(plan), _sure(plan), _effort(plan))
+    chosen = plan.trial()
+    if plan.reason.startswith("at "):
+        why = f": {plan.reason}"
+    else:
+        why = f" ({plan.reason})" if plan.reason else ""
+    return (
+        f"{plan.target} can't be met by varying {_VARIED[plan.vary]}{why}.",
+        f"The nearest is {_place(plan)}, with {_values(plan, chosen)}{_in_how_many(plan)}.",
+        _effort(plan),
+    )
+
+
+_VARIED = {
+    "procs": "the number of processors",
+    "load": "the load",
+    "policy": "the policy",
+}
+
+
+def _place(plan: Plan) -> str:
+    at = plan.nearest
+    if plan.vary == "procs":
+        return f"{at} processors"
+    return f"{at:g} times the load" if plan.vary == "load" else str(at)
+
+
+def _values(plan: Plan, trial: Trial) -> str:
+    return ", ".join(
+        f"{target.measure} = {target.measure.show(mean)}"
+        for target, mean in zip(plan.targets, trial.means, strict=True)
+    )
+
+
+def _answer(plan: Plan) -> str:
+    if plan.vary == "procs":
+        words = f"{plan.best} processors are the fewest that meet {plan.target} under {plan.policy}"
+        if plan.resolution is not None and plan.resolution > 1:
+            words += f" (to {plan.resolution:g} processors)"
+    elif plan.vary == "load":
+        assert isinstance(plan.best, int | float)
+        change = 100 * (plan.best - 1)
+        more = f"{change:.0f} % more" if change >= 0 else f"{-change:.0f} % less"
+        words = (
+            f"{plan.cluster.procs} processors under {plan.policy} take {plan.best:g} times the "
+            f"load, {more}, and still meet {plan.target}"
+        )
+    else:
+        words = f"{plan.best} is the best of those that meet {plan.target}"
+    return f"{words}; {plan.reason}." if plan.reason else f"{words}."
+
+
+def _sure(plan: Plan) -> str:
+    trial = plan.trial()
+    values = _values(plan, trial)
+    if plan.rule == "value":
+        return f"There: {values}. This is one run of the log as it is, without a confidence."
+    if plan.rule == "percentile":
+        return (
+            f"There: {values} on average; it holds in {trial.joint:.1%} of {trial.replicates} "
+            f"resamples ({plan.confidence:.0%} asked for)."
+        )
+    return (
+        f"There: {values}; the expected values keep to it with {trial.joint:.2%} confidence "
+        f"({plan.confidence:.0%} asked for), from {trial.replicates} replicates."
+    )
+
+
+def _in_how_many(plan: Plan) -> str:
+    trial = plan.trial()
+    if plan.rule == "percentile":
+        return f" on average; it holds in {trial.joint:.1%} of {trial.replicates} resamples"
+    return "" if plan.rule == "value" else f" on average over {trial.replicates} replicates"
+
+
+def _effort(plan: Plan) -> str:
+    return f"{plan.runs} simulations at {len(plan.trials)} places."

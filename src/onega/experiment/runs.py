@@ -1,0 +1,127 @@
+"""One replicate: a workload through every case, and the measures of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.core.cluster import Cluster
+from onega.core.errors import ExperimentError
+from onega.core.policy import Knowledge, Policy
+from onega.core.schedule import Schedule
+from onega.core.workload import Workload
+from onega.experiment.draws import Draws
+from onega.experiment.targets import Measure
+from onega.experiment.warmup import Truncation, Warmup, after_warmup
+from onega.experiment.workers import Workers, heartbeat, run_all
+from onega.simulation.simulate import Ties, simulate
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[float], None]
+
+
+class SimulateOptions(TypedDict, total=False):
+    """Arguments of `onega.simulate` that hold for every run."""
+
+    knowledge: Knowledge | None
+    ties: Ties
+    enforce_limits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is tried: a policy on a machine, at a multiple of the source's load."""
+
+    name: str
+    cluster: Cluster
+    policy: Policy
+    load: float = 1.0
+
+
+class Replicate(NamedTuple):
+    """What one replicate gave: values[case, measure], and its warm-up."""
+
+    values: Floats
+    warmup: Truncation
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """Everything that replicate k is a function of, beside k."""
+
+    draws: Draws
+    cases: tuple[Case, ...]
+    measures: tuple[Measure, ...]
+    warmup: Warmup = field(default_factory=Warmup)
+    options: SimulateOptions = field(default_factory=lambda: SimulateOptions())
+
+    def __post_init__(self) -> None:
+        if not self.cases:
+            raise ExperimentError("nothing to run: give at least one policy")
+        if not self.measures:
+            raise ExperimentError("nothing to measure: give at least one measure")
+        names = [case.name for case in self.cases]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise ExperimentError(f"given twice: {', '.join(sorted(twice))}; name each one once")
+
+    def run(
+        self,
+        numbers: Iterable[int],
+        *,
+        workers: Workers | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[Replicate]:
+        """Run the replicates of these numbers; ``progress`` gets how many are done."""
+        return run_all(run_replicate, numbers, shared=self, workers=workers, progress=progress)
+
+
+def run_replicate(k: int, experiment: Experiment) -> Replicate:
+    """Draw workload k and run every case on it.
+
+    The longest warm-up of the cases is left out of all of them, so that cases are measured on the
+    same jobs.
+    """
+    drawn: dict[float, Workload] = {}
+    schedules = []
+    for case in experiment.cases:
+        if case.load not in drawn:
+            drawn[case.load] = experiment.draws.workload(k, case.load)
+        schedules.append(_simulate(drawn[case.load], case, experiment, k))
+    cuts = [experiment.warmup.removed(schedule) for schedule in schedules]
+    removed = max(cut.removed for cut in cuts)
+    return Replicate(
+        np.array([measured(one, experiment.measures, removed) for one in schedules]),
+        Truncation(removed, all(cut.settled for cut in cuts)),
+    )
+
+
+def measured(schedule: Schedule, measures: Iterable[Measure], removed: int = 0) -> list[float]:
+    """Return the measures of a run without its first ``removed`` jobs."""
+    keep = after_warmup(schedule, removed)
+    return [measure.evaluate(schedule, keep) for measure in measures]
+
+
+def _simulate(workload: Workload, case: Case, experiment: Experiment, k: int) -> Schedule:
+    return simulate(
+        workload,
+        case.cluster,
+        case.policy,
+        rng=experiment.draws.run_seed(k),
+        progress=heartbeat,
+        **experiment.options,
+    )
+
+
+def machine_of(draws: Draws, cluster: Cluster | int | None) -> Cluster:
+    """Return the machine: the given one, or of the size that the source knows."""
+    if isinstance(cluster, Cluster):
+        return cluster
+    size = cluster or draws.procs
+    if size is None:
+        raise ExperimentError("the source doesn't say how many processors the machine has; give it")
+    return Cluster(size)
