@@ -27,6 +27,8 @@ COMMANDS: tuple[str, ...] = (
     "sample",
     "compare",
     "simulate",
+    "compare_policies",
+    "plan",
     "groups",
     "feedback",
     "closed_loop",

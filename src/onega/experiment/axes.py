@@ -11,7 +11,7 @@ import numpy as np
 from onega.core.cluster import MOST_PROCS, Cluster
 from onega.core.errors import ExperimentError
 from onega.core.workload import Workload
-from onega.experiment.draws import Draws
+from onega.experiment.draws import Draws, busy_processors
 from onega.experiment.runs import Case
 
 LOAD_STEP: Final = 0.01
@@ -45,9 +45,7 @@ def demand(draws: Draws, n: int) -> Demand:
 def _demand(workload: Workload) -> Demand:
     if len(workload) == 0 or not workload.span > 0:
         raise ExperimentError(f"a plan needs jobs submitted at different times; got {workload!r}")
-    procs, runtime = workload.column("procs"), workload.column("runtime")
-    area = float(np.nansum(procs * runtime))
-    return Demand(int(np.nanmax(procs)), area / workload.span)
+    return Demand(int(np.nanmax(workload.column("procs"))), busy_processors(workload))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, runtime_checkable
+from typing import Final, Literal
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
@@ -17,17 +17,9 @@ from onega.core.errors import ExperimentError, suggest
 from onega.core.rng import Rng, child, generator, seed_sequence
 from onega.core.workload import Workload
 from onega.experiment.resampling import By, resample
+from onega.experiment.saturation import Samples
 
-
-@runtime_checkable
-class Model(Protocol):
-    """Anything that draws n jobs: every `onega.models` model does."""
-
-    def sample(self, n: int, *, rng: Rng = None) -> Workload:
-        """Draw n jobs."""
-
-
-Source = Workload | Model | Callable[[Generator], Workload]
+Source = Workload | Samples | Callable[[Generator], Workload]
 """A log (resampled), a model (sampled), or a function that draws a workload."""
 
 Resample = Literal["weeks", "users", "none"]
@@ -67,7 +59,7 @@ class Draws:
         if isinstance(self.source, Workload):
             if self.jobs is not None:
                 raise ExperimentError("jobs= is for models; a resample is as long as its log")
-        elif isinstance(self.source, Model):
+        elif isinstance(self.source, Samples):
             if self.jobs is None or self.jobs < 1:
                 raise ExperimentError(
                     f"a model needs the number of jobs to draw, jobs=…; got {self.jobs}"
@@ -104,7 +96,7 @@ class Draws:
                 return self.source if load == 1 else self.source.scale_load(load)
             by: By = "users" if self.resample == "users" else "weeks"
             return resample(self.source, by, rng=stream, load=load)
-        if isinstance(self.source, Model):
+        if isinstance(self.source, Samples):
             return self._sampled(stream, load)
         drawn = self.source(generator(stream))
         return drawn if load == 1 else drawn.scale_load(load)
@@ -112,7 +104,7 @@ class Draws:
     def _sampled(self, stream: SeedSequence, load: float) -> Workload:
         from onega.models.base import WorkloadModel
 
-        assert isinstance(self.source, Model)
+        assert isinstance(self.source, Samples)
         assert self.jobs is not None
         drawn = self.source.sample(self.jobs, rng=stream)
         if load == 1 or not drawn.span:
@@ -120,8 +112,7 @@ class Draws:
         if not isinstance(self.source, WorkloadModel):
             return drawn.scale_load(load)
         # The same jobs again, coming at another rate: the model keeps its daily cycle.
-        size = drawn.meta.procs or self.source.machine
-        own = offered_load(drawn, size)
+        own = busy_processors(drawn) / self.source.machine
         return self.source.sample(self.jobs, rng=stream, load=load * own)
 
     def run_seed(self, k: int) -> SeedSequence:
@@ -133,7 +124,7 @@ class Draws:
         if isinstance(self.source, Workload):
             name = self.source.meta.source or "a table"
             return name if self.resample == "none" else f"{name}, resampled by {self.resample}"
-        if isinstance(self.source, Model):
+        if isinstance(self.source, Samples):
             name = getattr(self.source, "KIND", type(self.source).__name__)
             return f"model {name}, {self.jobs} jobs each"
         return f"function {getattr(self.source, '__name__', type(self.source).__name__)}"
@@ -146,7 +137,7 @@ def make_draws(
     return Draws(source, seed_sequence(rng), resample, jobs)
 
 
-def offered_load(workload: Workload, procs: int) -> float:
-    """Σ procs·runtime / (machine · span), the span from first to last submission."""
+def busy_processors(workload: Workload) -> float:
+    """Σ procs·runtime / span: how many processors the jobs keep busy while they come."""
     area = float(np.nansum(workload.column("procs") * workload.column("runtime")))
-    return area / (procs * workload.span) if workload.span > 0 else np.inf
+    return area / workload.span if workload.span > 0 else np.inf

@@ -29,6 +29,9 @@ VARIES: Final = ("procs", "policy", "load")
 POLICIES: Final = ("fcfs", "easy", "conservative", "spf+easy", "saf+easy", "wfp3+easy")
 """Policies that are tried if none are named."""
 
+ALIKE: Final = 0.01
+"""Part of a limit by which two places that don't meet it are as near to it."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Plottable):
@@ -228,7 +231,7 @@ def _listed(
 
 def _choose(trials: Trials, cases: tuple[Case, ...]) -> Plan:
     """Try every policy; the best is the one with the least of the first target's measure."""
-    found = trials.run_together(cases)
+    found = trials.judge_all(trials.run_cases(cases))
     sign = 1 if trials.targets[0].upper else -1
     good = [trial for trial in found if trial.met]
     best = min(good, key=lambda trial: sign * trial.means[0]).at if good else None
@@ -239,7 +242,7 @@ def _choose(trials: Trials, cases: tuple[Case, ...]) -> Plan:
         trials.targets,
         best,
         nearest,
-        tuple(found),
+        found,
         trials.runs,
         None,
         reason=reason,
@@ -269,6 +272,7 @@ def _search(trials: Trials, axis: Axis, first: Case) -> Plan:
     else:
         nearest = found[boundary.met]
         best = nearest.at if nearest.met else None
+    idle = any(trial.idle for trial in listed)
     gap = None
     if boundary.met is not None and boundary.failed is not None:
         gap = abs(axis.value(boundary.met) - axis.value(boundary.failed))
@@ -280,7 +284,7 @@ def _search(trials: Trials, axis: Axis, first: Case) -> Plan:
         listed,
         trials.runs,
         gap,
-        reason=_reason(axis, boundary, nearest, trials.targets),
+        reason=_reason(axis, boundary, nearest, trials.targets, idle=idle),
         **_common(trials, first),
     )
 
@@ -299,21 +303,22 @@ def _common(trials: Trials, first: Case) -> dict[str, Any]:
 
 
 def _nearest(trials: Sequence[Trial], targets: tuple[Target, ...]) -> Trial:
-    """Return the trial whose worst target is least exceeded; the first of equals."""
-    return min(
-        trials,
-        key=lambda trial: max(
-            target.excess(mean) for target, mean in zip(targets, trial.means, strict=True)
-        ),
-    )
+    """Return the trial whose worst target is least exceeded; the first of those within 1 %."""
+    excess = [trial.excess(targets) for trial in trials]
+    near = min(excess) + ALIKE
+    return next(trial for trial, one in zip(trials, excess, strict=True) if one <= near)
 
 
-def _reason(axis: Axis, boundary: Boundary, nearest: Trial, targets: tuple[Target, ...]) -> str:
+def _reason(
+    axis: Axis, boundary: Boundary, nearest: Trial, targets: tuple[Target, ...], *, idle: bool
+) -> str:
     """Say why the search ended elsewhere than at the boundary; nothing if it didn't."""
     if boundary.met is None:
-        if nearest.idle:
-            return f"at {axis.name(nearest.at)} no job waits any more"
-        return f"the search ended at {axis.name(axis.value(axis.best))}"
+        assert boundary.failed is not None
+        last = axis.value(boundary.failed)
+        if idle:
+            return f"at {axis.name(last)} no job waits any more"
+        return f"the search ended at {axis.name(last)}"
     if not nearest.met:
         missed = [
             f"{target.measure} is {target.measure.show(mean)}"

@@ -71,20 +71,24 @@ def _sure(plan: Plan) -> str:
         return f"There: {values}. This is one run of the log as it is, without a confidence."
     if plan.rule == "percentile":
         return (
-            f"There: {values} on average; it holds in {trial.joint:.1%} of {trial.replicates} "
-            f"resamples ({plan.confidence:.0%} asked for)."
+            f"There: {values} on average; it holds in {_percent(trial.joint)} of "
+            f"{trial.replicates} resamples ({_percent(plan.confidence)} asked for)."
         )
     return (
-        f"There: {values}; the expected values keep to it with {trial.joint:.2%} confidence "
-        f"({plan.confidence:.0%} asked for), from {trial.replicates} replicates."
+        f"There: {values}; the expected values keep to it with {_percent(trial.joint)} confidence "
+        f"({_percent(plan.confidence)} asked for), from {trial.replicates} replicates."
     )
 
 
 def _in_how_many(plan: Plan) -> str:
     trial = plan.trial()
     if plan.rule == "percentile":
-        return f" on average; it holds in {trial.joint:.1%} of {trial.replicates} resamples"
+        return f" on average; it holds in {_percent(trial.joint)} of {trial.replicates} resamples"
     return "" if plan.rule == "value" else f" on average over {trial.replicates} replicates"
+
+
+def _percent(share: float | None) -> str:
+    return f"{100 * (share or 0):.4g} %"
 
 
 def _effort(plan: Plan) -> str:

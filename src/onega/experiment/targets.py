@@ -18,7 +18,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -151,6 +151,18 @@ class Measure:
         return f"{self.statistic}({self.of})"
 
     @property
+    def words(self) -> str:
+        """The name in words: ``mean wait``, ``p95 of wait``, ``jobs with wait over 1h``."""
+        of = self.of.replace("_", " ")
+        if self.statistic == "run":
+            return "mean remaining work" if self.of == "mean_workload" else of
+        if self.statistic == "quantile":
+            return f"{str(self).partition('(')[0]} of {of}"
+        if self.statistic == "share":
+            return f"jobs with {of} over {_short(self.at, JOB_UNITS[self.of])}"
+        return f"{self.statistic} {of}"
+
+    @property
     def key(self) -> str:
         """The name of a column or of a key of a summary: ``mean_wait``, ``p95_wait``."""
         if self.statistic == "share":
@@ -199,7 +211,9 @@ class Measure:
             return humanise_seconds(value)
         if self.unit == "%":
             return f"{100 * value:.3g} %"
-        return f"{value:.4g} {self.unit}".strip()
+        if self.unit in ("J", "W"):
+            return _with_prefix(value, self.unit)
+        return f"{value:.4g}"
 
 
 _OVER_JOBS: Final[dict[str, Callable[[Any], Any]]] = {
@@ -299,6 +313,15 @@ def mean_workload(schedule: Schedule) -> float:
     area = pl.col("workload") * gap - pl.col("rate") * pl.col("running") * gap**2 / 2
     total, length = schedule.system.select(area.sum(), gap.sum().alias("length")).row(0)
     return float(total) / float(length) if length > 0 else math.nan
+
+
+def _with_prefix(value: float, unit: str) -> str:
+    """Write watts or joules with the prefix that leaves one to three digits before the point."""
+    size = abs(value)
+    for power, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if size >= power:
+            return f"{value / power:.4g} {prefix}{unit}"
+    return f"{value:.4g} {unit}"
 
 
 def _compact(text: str) -> str:

@@ -74,6 +74,10 @@ class Trial:
     met: bool
     idle: bool
 
+    def excess(self, targets: tuple[Target, ...]) -> float:
+        """How far the worst target is missed on average, as a part of its limit."""
+        return max(target.excess(mean) for target, mean in zip(targets, self.means, strict=True))
+
     def row(self, targets: tuple[Target, ...]) -> dict[str, Any]:
         """Return a flat row: at, replicates, measures with intervals, support, met."""
         row: dict[str, Any] = {"at": self.at, "replicates": self.replicates}
@@ -117,7 +121,8 @@ class Trials:
                 f"a confidence of {self.confidence:g} needs at least {needed} resamples; "
                 f"got n={self.n}"
             )
-        measures = (*(target.measure for target in self.targets), LONGEST_WAIT)
+        wanted = (target.measure for target in self.targets)
+        measures = (*self.experiment.measures, *wanted, LONGEST_WAIT)
         self.experiment = replace(self.experiment, measures=tuple(dict.fromkeys(measures)))
 
     @property
@@ -139,12 +144,18 @@ class Trials:
                 break
         return self.judge(at, values)
 
-    def run_together(self, cases: tuple[Case, ...]) -> list[Trial]:
+    def run_cases(self, cases: tuple[Case, ...]) -> list[Replicate]:
         """Run several cases to the end, on workloads drawn once for all of them."""
-        together = replace(self.experiment, cases=cases)
-        found = self._more(together, 0, self.n)
+        self.experiment = replace(self.experiment, cases=cases)
+        return self._more(self.experiment, 0, self.n)
+
+    def judge_all(self, found: list[Replicate]) -> tuple[Trial, ...]:
+        """Judge every case that `run_cases` ran; nothing without a target."""
+        if not self.targets:
+            return ()
         values = np.stack([each.values for each in found])
-        return [self.judge(case.name, values[:, place]) for place, case in enumerate(cases)]
+        cases = self.experiment.cases
+        return tuple(self.judge(case.name, values[:, at]) for at, case in enumerate(cases))
 
     def judge(self, at: int | float | str, values: Floats) -> Trial:
         """Say what the replicates' values[replicate, measure] tell about the targets."""

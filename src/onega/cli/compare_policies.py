@@ -1,0 +1,200 @@
+"""``onega compare-policies``: one log under several policies, with intervals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onega.cli.console import emit_json, emit_table, out, progress, remark
+from onega.cli.experiment_options import (
+    JobsOption,
+    KnowledgeOption,
+    LimitsOption,
+    ModelOption,
+    ReplicatesOption,
+    ResampleOption,
+    WarmupOption,
+    listed,
+    read_source,
+)
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    ProcsOption,
+    SeedOption,
+    TimezoneOption,
+    TraceArgument,
+)
+from onega.cli.simulate_machine import MachineFlags, build_cluster
+
+if TYPE_CHECKING:
+    from onega.experiment.policies import PolicyComparison
+    from onega.experiment.targets import Measure
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("compare-policies")(compare_policies)
+
+
+def compare_policies(
+    trace: TraceArgument,
+    *,
+    policies: Annotated[
+        str,
+        typer.Option(
+            "--policies",
+            metavar="P,P,…",
+            help="Policies to compare; differences are from the first.",
+        ),
+    ] = "fcfs,easy,spf+easy,conservative",
+    procs: ProcsOption = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            metavar="M",
+            help="mean(wait), p95(wait), share(wait>1h), utilisation, …; may be repeated.",
+        ),
+    ] = None,
+    knowledge: KnowledgeOption = None,
+    enforce_limits: LimitsOption = False,
+    cluster: Annotated[
+        Path | None, typer.Option("--cluster", metavar="FILE.toml", help="The machine from a file.")
+    ] = None,
+    replicates: ReplicatesOption = 40,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until",
+            metavar="PRECISION",
+            help='Stop when the mean over replicates is known: "ci(mean(wait)) < 5%".',
+            rich_help_panel="Replicates",
+        ),
+    ] = None,
+    resample: ResampleOption = "weeks",
+    model: ModelOption = None,
+    jobs: JobsOption = None,
+    warmup: WarmupOption = None,
+    level: Annotated[float, typer.Option("--level", metavar="P", help="Of intervals.")] = 0.95,
+    seed: SeedOption = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option("--figures", metavar="DIR", help="Write DIR/compare-policies.html."),
+    ] = None,
+    json: JsonOption = False,
+    from_format: FromOption = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
+    timezone: TimezoneOption = None,
+) -> None:
+    """Run a log under several policies, and on resamples of it: what differs for sure.
+
+    Every policy gets the same jobs, so that differences are the policies'.
+    """
+    from onega.experiment import policies as module
+    from onega.experiment.replicates import MEASURES
+
+    names = listed("--policies", policies)
+    read = read_source(
+        trace,
+        model=model,
+        jobs=jobs,
+        format=from_format,
+        map_file=map_file,
+        columns=column,
+        timezone=timezone,
+    )
+    machine = build_cluster(MachineFlags(procs=procs, cluster=cluster), read.log.meta.procs)
+    options: dict[str, Any] = {"knowledge": knowledge, "enforce_limits": enforce_limits}
+    with progress("comparing", total=1.0) as tell:
+        result = module.compare_policies(
+            read.source,
+            machine,
+            names,
+            n=replicates,
+            until=until,
+            measures=measure or MEASURES,
+            resample=resample,  # type: ignore[arg-type]
+            jobs=read.jobs,
+            warmup=warmup,
+            level=level,
+            rng=seed,
+            progress=tell,
+            **options,
+        )
+    if json:
+        emit_json({"procs": machine.procs, **result.summary()})
+    else:
+        _speak(result, machine.procs)
+    if figures is not None:
+        from onega.figures.export import write_html
+
+        drawn = {kind: result.plot(kind) for kind in result.figure_kinds()}
+        path = write_html(drawn, figures / "compare-policies.html", title="Policies compared")
+        remark(f"{len(drawn)} figures in {path}")
+
+
+def _speak(result: PolicyComparison, procs: int) -> None:
+    found = result.replicates
+    first = found.policies[0]
+    by_key = {measure.key: measure for measure in found.measures}
+    rows = [
+        _row(by_key[row["measure"]], row, first, heading=row["policy"] == first)
+        for row in result.to_polars().to_dicts()
+    ]
+    percent = f"{100 * found.level:g} %"
+    columns = ("", "policy", "on the log", "replicates", percent, f"against {first}", percent)
+    emit_table(f"{procs} processors, {len(found)} replicates", rows, columns)
+    kind = (
+        f"{percent}: the middle of the resamples, how far one log can be trusted"
+        if found.resampled
+        else f"{percent}: Student's interval of the mean over replicates"
+    )
+    out().print(f"{kind}; *: the interval of the difference leaves out zero.", markup=False)
+    for line in notes(result):
+        out().print(line, markup=False)
+
+
+def _row(
+    measure: Measure, row: dict[str, Any], first: str, *, heading: bool
+) -> tuple[str | None, ...]:
+    def ends(low: float | None, high: float | None) -> str:
+        if low is None or high is None:
+            return ""
+        return f"{measure.show(low)} … {measure.show(high)}"
+
+    def cell(value: float | None) -> str:
+        return "" if value is None else measure.show(value)
+
+    star = " *" if row["sure"] else ""
+    return (
+        measure.words if heading else "",
+        row["policy"],
+        cell(row["on_log"]),
+        cell(row["mean"]),
+        ends(row["low"], row["high"]),
+        cell(row["difference"]) + star,
+        ends(row["difference_low"], row["difference_high"]),
+    )
+
+
+def notes(result: PolicyComparison) -> list[str]:
+    """Say what was left out as warm-up, and whether a precision was reached."""
+    found = result.replicates
+    lines = []
+    if found.warmup != "none":
+        mean = sum(found.removed) / len(found.removed)
+        line = f"Warm-up ({found.warmup}): {mean:.0f} jobs a run left out on average"
+        unsettled = sum(not one for one in found.settled)
+        if unsettled:
+            line += f"; {unsettled} of {len(found)} runs never settled"
+        lines.append(f"{line}.")
+    if found.reached is not None:
+        words = "reached" if found.reached else "NOT reached"
+        lines.append(f"The precision asked for was {words} with {len(found)} replicates.")
+    return lines

@@ -1,0 +1,233 @@
+"""``onega plan``: how large, which policy, how much more load, which thresholds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onega.cli.console import emit_json, emit_table, out, progress, remark
+from onega.cli.experiment_options import (
+    JobsOption,
+    KnowledgeOption,
+    LimitsOption,
+    ModelOption,
+    Replicated,
+    ReplicatesOption,
+    WarmupOption,
+    listed,
+    read_source,
+)
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    ProcsOption,
+    SeedOption,
+    TimezoneOption,
+    TraceArgument,
+)
+from onega.cli.plan_energy import EnergyFlags, energy_machines, speak_trade_off
+from onega.core.errors import ExperimentError, suggest
+
+if TYPE_CHECKING:
+    from onega.core.cluster import Cluster
+    from onega.experiment.pareto import TradeOff
+    from onega.experiment.planning import Plan
+
+VARIES = ("procs", "policy", "load", "energy")
+_ENERGY = "Energy against waiting (--vary energy)"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("plan")(plan)
+
+
+def _option(flag: str, metavar: str, help: str, panel: str | None = None) -> Any:  # noqa: ANN401
+    return typer.Option(flag, metavar=metavar, help=help, rich_help_panel=panel)
+
+
+def plan(
+    trace: TraceArgument,
+    *,
+    target: Annotated[
+        list[str] | None,
+        _option("--target", "T", 'What has to hold: "p95(wait)<1h"; may be repeated.'),
+    ] = None,
+    vary: Annotated[
+        str, _option("--vary", "WHAT", "procs, policy, load or energy: what is looked for.")
+    ] = "procs",
+    procs: ProcsOption = None,
+    policy: Annotated[
+        str | None,
+        _option("--policy", "P[,P…]", "The policy (easy), or those to choose from."),
+    ] = None,
+    confidence: Annotated[
+        float, _option("--confidence", "P", "With which targets are to be met.")
+    ] = 0.95,
+    most: Annotated[
+        float | None, _option("--most", "N", "Processors, or times the load, to look up to.")
+    ] = None,
+    knowledge: KnowledgeOption = None,
+    enforce_limits: LimitsOption = False,
+    cluster: Annotated[Path | None, _option("--cluster", "FILE.toml", "The machine.")] = None,
+    replicates: ReplicatesOption = 40,
+    resample: Annotated[
+        str,
+        _option("--resample", "BY", "weeks, users, or none: the log as it is.", "Replicates"),
+    ] = "weeks",
+    model: ModelOption = None,
+    jobs: JobsOption = None,
+    warmup: WarmupOption = None,
+    rates: Annotated[
+        str | None, _option("--rates", "R,R[;R,R…]", "Low and high rate; several sets.", _ENERGY)
+    ] = None,
+    rate_control: Annotated[
+        str, _option("--rate-control", "KIND", "workload or queue.", _ENERGY)
+    ] = "workload",
+    k: Annotated[
+        str | None,
+        _option("--k", "K,…", "One threshold both ways: a list, or FROM:TO:STEP.", _ENERGY),
+    ] = None,
+    k_low: Annotated[
+        str | None, _option("--k-low", "K,…", "Where to slow down; with --k-high.", _ENERGY)
+    ] = None,
+    k_high: Annotated[
+        str | None, _option("--k-high", "K,…", "Above which to speed up.", _ENERGY)
+    ] = None,
+    power_busy: Annotated[
+        str | None, _option("--power-busy", "W,W[;…]", "Busy watts at each rate.", _ENERGY)
+    ] = None,
+    power_idle: Annotated[
+        str | None, _option("--power-idle", "W,W[;…]", "Idle watts at each rate.", _ENERGY)
+    ] = None,
+    cost: Annotated[
+        str, _option("--cost", "M", "What to save: mean_power or energy.", _ENERGY)
+    ] = "mean_power",
+    pain: Annotated[
+        str, _option("--pain", "M", "At whose expense: mean(wait), mean_workload, …", _ENERGY)
+    ] = "mean(wait)",
+    seed: SeedOption = None,
+    figures: Annotated[
+        Path | None, _option("--figures", "DIR", "Write the figures to DIR/plan.html.")
+    ] = None,
+    json: JsonOption = False,
+    from_format: FromOption = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
+    timezone: TimezoneOption = None,
+) -> None:
+    """Find the smallest machine, the policy, the largest load or the cheapest clock.
+
+    The answer holds with the confidence asked for, over resamples of the log or draws from a model.
+    Exit code 1: the targets can't be met (the nearest is named).
+    """
+    if vary not in VARIES:
+        raise ExperimentError(f"can't vary {vary!r}; {suggest(vary, VARIES)}")
+    flags = EnergyFlags(rates, rate_control, k, k_low, k_high, power_busy, power_idle)
+    flags.check(vary)
+    if vary != "energy" and not target:
+        raise ExperimentError('give what has to hold, e.g. --target "p95(wait)<1h"')
+    read = read_source(
+        trace,
+        model=model,
+        jobs=jobs,
+        format=from_format,
+        map_file=map_file,
+        columns=column,
+        timezone=timezone,
+    )
+    how: dict[str, Any] = {
+        "n": replicates,
+        "confidence": confidence,
+        "resample": resample,
+        "jobs": read.jobs,
+        "warmup": warmup,
+        "rng": seed,
+        "knowledge": knowledge,
+        "enforce_limits": enforce_limits,
+    }
+    machine = _machine(procs, cluster, read, vary)
+    names = None if policy is None else listed("--policy", policy)
+    result: Plan | TradeOff
+    if vary == "energy":
+        assert machine is not None
+        axes = {"cost": cost, "pain": pain, "target": target or None}
+        result = _trade_off(read, energy_machines(flags, machine.procs), names, axes | how)
+    else:
+        assert target
+        what: dict[str, Any] = {"vary": vary, "cluster": machine, "policy": names, "most": most}
+        result = _plan(read, target, what | how)
+    _tell(result, json=json, figures=figures)
+    if result.met is False:
+        raise typer.Exit(1)
+
+
+def _machine(procs: int | None, file: Path | None, read: Replicated, vary: str) -> Cluster | None:
+    """Return the machine; None where its size is what is looked for and nothing is known of it."""
+    from onega.cli.simulate_machine import MachineFlags, build_cluster
+
+    size = read.log.meta.procs
+    if vary == "procs" and procs is None and file is None and size is None:
+        return None
+    return build_cluster(MachineFlags(procs=procs, cluster=file), size)
+
+
+def _plan(read: Replicated, target: list[str], how: dict[str, Any]) -> Plan:
+    from onega.experiment.planning import plan as solve
+
+    with progress(f"varying {how['vary']}") as tell:
+        return solve(read.source, target, progress=tell, **how)
+
+
+def _trade_off(
+    read: Replicated,
+    machines: dict[str, Cluster],
+    names: list[str] | None,
+    how: dict[str, Any],
+) -> TradeOff:
+    from onega.experiment.pareto import trade_off
+
+    if names is not None and len(names) > 1:
+        raise ExperimentError("--vary energy takes one policy")
+    with progress("varying the clock", total=1.0) as tell:
+        return trade_off(read.source, machines, names[0] if names else "easy", progress=tell, **how)
+
+
+def _tell(result: Plan | TradeOff, *, json: bool, figures: Path | None) -> None:
+    from onega.experiment.pareto import TradeOff
+
+    if json:
+        emit_json(result.summary())
+    elif isinstance(result, TradeOff):
+        speak_trade_off(result)
+    else:
+        _speak(result)
+    if figures is not None:
+        from onega.figures.export import write_html
+
+        drawn = {kind: result.plot(kind) for kind in result.figure_kinds()}
+        path = write_html(drawn, figures / "plan.html", title="Plan")
+        remark(f"{len(drawn)} figures in {path}")
+
+
+def _speak(result: Plan) -> None:
+    columns = [{"procs": "processors", "load": "times the load", "policy": "policy"}[result.vary]]
+    columns += ["replicates"]
+    for target in result.targets:
+        columns += [str(target.measure), "from", "to"]
+    columns += ["holds in", "met"]
+    rows = []
+    for trial in result.trials:
+        row: list[Any] = [str(trial.at), trial.replicates]
+        for place, target in enumerate(result.targets):
+            values = (trial.means[place], trial.lows[place], trial.highs[place])
+            row += [target.measure.show(value) for value in values]
+        row += [None if result.rule == "value" else f"{100 * trial.joint:.3g} %", trial.met]
+        rows.append(row)
+    emit_table(f"Places tried for {result.target}", rows, columns)
+    for sentence in result.sentences():
+        out().print(sentence, markup=False)

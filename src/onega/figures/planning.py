@@ -1,0 +1,143 @@
+"""Figures of a plan: what was tried, what it gave, and where the target is met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from onega.figures.quantities import Scale, label, scale
+from onega.figures.theme import BLUE, GREEN, GREY, INK, RED, styled
+
+if TYPE_CHECKING:
+    from onega.experiment.planning import Plan
+    from onega.experiment.targets import Target
+
+_ACROSS: Final = {
+    "procs": "processors",
+    "load": "load, as a multiple of the source's own",
+    "policy": "policy",
+}
+
+
+def curve(result: Plan) -> go.Figure:
+    """Draw each target's measure at every place tried, with its interval and the limit."""
+    rows = len(result.targets)
+    figure = make_subplots(rows, 1, shared_xaxes=True, vertical_spacing=0.06 if rows < 4 else 0.04)
+    for row, target in enumerate(result.targets, start=1):
+        _panel(figure, result, target, row)
+    figure.update_xaxes(title={"text": _ACROSS[result.vary]}, row=rows, col=1)
+    if result.vary != "policy":
+        _mark(figure, result)
+    note = _note(result)
+    return styled(figure, _title(result), note, height=180 + 300 * rows)
+
+
+def _panel(figure: go.Figure, result: Plan, target: Target, row: int) -> None:
+    place = result.targets.index(target)
+    means = [trial.means[place] for trial in result.trials]
+    ends = [end for trial in result.trials for end in (trial.lows[place], trial.highs[place])]
+    unit = scale(target.measure, [*ends, target.limit])
+    figure.add_trace(
+        go.Scatter(
+            x=[trial.at for trial in result.trials],
+            y=[unit.of(mean) for mean in means],
+            mode="markers" if result.vary == "policy" else "lines+markers",
+            line={"color": GREY, "width": 1.5},
+            marker={"size": 10, "color": [BLUE if t.met else RED for t in result.trials]},
+            error_y=_error(unit, result, place),
+            customdata=[
+                (words, trial.replicates, 100 * trial.joint)
+                for words, trial in zip(unit.words(means), result.trials, strict=True)
+            ],
+            hovertemplate="%{x}: %{customdata[0]}, %{customdata[1]} replicates"
+            "<br>supported by %{customdata[2]:.1f} %<extra></extra>",
+            showlegend=False,
+        ),
+        row,
+        1,
+    )
+    figure.add_hline(
+        y=float(unit.of(target.limit)),
+        line={"color": INK, "dash": "dash", "width": 1.5},
+        row=row,
+        col=1,
+    )
+    label(
+        figure,
+        str(target).replace("<", "&lt;"),
+        1,
+        unit.place(target.limit),
+        xref="x domain" if row == 1 else f"x{row} domain",
+        yref="y" if row == 1 else f"y{row}",
+        xanchor="right",
+        yanchor="bottom",
+    )
+    figure.update_yaxes(unit.axis(), row=row, col=1)
+    if target.measure.unit != "%" and not unit.logarithmic:
+        figure.update_yaxes(rangemode="tozero", row=row, col=1)
+
+
+def _error(unit: Scale, result: Plan, place: int) -> dict[str, Any]:
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [unit.of(trial.highs[place] - trial.means[place]) for trial in result.trials],
+        "arrayminus": [unit.of(trial.means[place] - trial.lows[place]) for trial in result.trials],
+        "color": GREY,
+        "thickness": 1.5,
+        "width": 5,
+    }
+
+
+def _mark(figure: go.Figure, result: Plan) -> None:
+    """Mark the answer, or the nearest there is to one."""
+    colour = GREEN if result.met else RED
+    words = f"{result.nearest}" if result.met else f"{result.nearest} comes nearest"
+    for row in range(1, len(result.targets) + 1):
+        figure.add_vline(x=result.nearest, line={"color": colour, "width": 2}, row=row, col=1)
+    label(
+        figure,
+        f"<b>{words}</b>",
+        float(result.nearest),
+        1,
+        colour=colour,
+        xref="x",
+        yref="y domain",
+        xanchor="right",
+        yanchor="top",
+        xshift=-4,
+    )
+
+
+def _title(result: Plan) -> str:
+    if not result.met:
+        return f"{result.target}: can't be met by varying the {_SHORT[result.vary]}"
+    return {
+        "procs": f"{result.best} processors meet {result.target}",
+        "load": f"{result.best} times the load meets {result.target}",
+        "policy": f"{result.best} meets {result.target}",
+    }[result.vary]
+
+
+_SHORT: Final = {"procs": "number of processors", "load": "load", "policy": "policy"}
+
+
+def _note(result: Plan) -> str:
+    under = f"{result.cluster.procs} processors" if result.vary != "procs" else ""
+    under += "" if result.vary == "policy" else f"{' under ' if under else ''}{result.policy}"
+    sure = {
+        "percentile": f"bars: the middle {_percent(result)} of resamples of the log",
+        "student": f"bars: {_percent(result)} intervals of the mean",
+        "value": "the log as it is, once",
+    }[result.rule]
+    return f"{under}; blue: met, red: not; {sure}"
+
+
+def _percent(result: Plan) -> str:
+    return f"{100 * (result.confidence or 0):g} %"
+
+
+KINDS: Final[dict[str, Callable[..., go.Figure]]] = {"curve": curve}
