@@ -16,9 +16,12 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Adequacy": "onega.comparison.adequacy",
+    "AmdahlSpeedup": "onega.core.speedup",
     "Cluster": "onega.core.cluster",
     "Comparison": "onega.comparison.compare",
     "Description": "onega.traces.description",
+    "DowneySpeedup": "onega.core.speedup",
+    "Events": "onega.core.events",
     "ExperimentError": "onega.core.errors",
     "Failures": "onega.core.faults",
     "Feedback": "onega.experiment.feedback",
@@ -67,6 +70,7 @@ _HOME = {
     "mean_interval": "onega.core.intervals",
     "plan": "onega.experiment.planning",
     "read": "onega.traces.reading",
+    "read_events": "onega.traces.named",
     "replicate": "onega.experiment.replicates",
     "resample": "onega.experiment.resampling",
     "simulate": "onega.simulation.simulate",

@@ -15,7 +15,7 @@ from onega.core.meta import Meta
 from onega.core.workload import Workload
 from onega.traces.description import describe
 from onega.traces.description.cycles import local_hours
-from onega.traces.description.load import local_zone
+from onega.core.clock import local_zone
 from reference import description as twin
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from onega.core.errors import SimulationError
+from onega.core.laws import Law
 from onega.core.rng import Rng, generator
 from onega.core.schedule import Floats
 from onega.core.workload import Workload
@@ -53,10 +54,14 @@ class OverheadLaw:
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         """Draw seconds."""
+        return self.law.draw(count, rng)
+
+    @property
+    def law(self) -> Law:
+        """The law itself."""
         if self.mean == 0.0 or self.sd == 0.0:
-            return np.full(count, self.mean)
-        shape = (self.mean / self.sd) ** 2
-        return np.asarray(rng.gamma(shape, self.mean / shape, count))
+            return Law("fixed", self.mean)
+        return Law("gamma", self.mean, (self.mean / self.sd) ** 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,8 @@ class Release:
 @dataclass(frozen=True, slots=True)
 class Overheads:
     """Laws of a system's overheads, in seconds.
+
+    A simulated machine takes those of launch and completion: ``Cluster(…, overheads=laws)``.
 
     Attributes
     ----------

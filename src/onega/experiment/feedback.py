@@ -296,8 +296,8 @@ def _hours(schedule: Schedule) -> Ints:
     submit, meta = schedule.workload.column("submit"), schedule.workload.meta
     if meta.epoch is None:
         return np.asarray(np.floor(submit / 3600) % 24, dtype=np.int64)
+    from onega.core.clock import local_zone
     from onega.traces.description.cycles import local_hours
-    from onega.traces.description.load import local_zone
 
     return local_hours(submit + meta.epoch, local_zone(meta)[0])[0]
 

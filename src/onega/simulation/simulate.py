@@ -10,13 +10,19 @@ import numpy as np
 
 from onega.core.cluster import Cluster, Power, RateControl
 from onega.core.errors import SimulationError, suggest
+from onega.core.events import Events
 from onega.core.history import Pieces, RateHistory
+from onega.core.laws import Draws, Law
+from onega.core.machine_state import MachineState
 from onega.core.policy import MULTIFACTOR, SLURM, TIES, KeyFunction, Knowledge, Policy, Priority
 from onega.core.rng import Rng, describe_seed, seed_sequence
 from onega.core.schedule import Schedule
+from onega.core.speedup import Speedup
+from onega.core.tables import TableLike
 from onega.core.workload import Workload
 from onega.kernels.engine import Floats, Ints, Records
 from onega.simulation import setup
+from onega.simulation.detailed_build import Circumstances
 from onega.simulation.run import Outcome, Progress, Task
 
 Ties = Literal["instant", "event"]
@@ -32,12 +38,21 @@ def simulate(
     enforce_limits: bool = False,
     rates: RateControl | None = None,
     power: Power | None = None,
+    events: Events | TableLike | None = None,
+    dependencies: bool = False,
+    initial: MachineState | None = None,
+    moldable: Speedup | TableLike | None = None,
+    demands: TableLike | None = None,
+    patience: str | float | Draws | None = None,
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> Schedule:
     """Run a workload through a scheduler on a machine.
 
-    A pure function of its arguments; ``rng`` matters only to random rate control.
+    A pure function of its arguments; ``rng`` matters only where something is random. As soon as
+    anything from ``events`` to ``patience`` is given, or the cluster is more than a pool of
+    processors, the run is one on a detailed machine (docs/machine.md): it has an event log and a
+    final state for every job.
 
     Parameters
     ----------
@@ -58,8 +73,22 @@ def simulate(
         End a job when its work reaches its estimate.
     rates, power
         Instead of the cluster's.
+    events
+        What happens to nodes and jobs, as a table (`onega.Events`, `onega.read_events`).
+    dependencies
+        Submit a job ``think`` seconds after the job that it comes ``after`` has ended.
+    initial
+        A state to start from (`Schedule.state_at`); its jobs come before the workload's.
+    moldable
+        Shapes that jobs may take: a table of ``job, procs, runtime[, estimate]``, or a law
+        (`onega.AmdahlSpeedup`, `onega.DowneySpeedup`).
+    demands
+        A table of what jobs need beside processors: ``job`` and a column for each resource;
+        ``memory`` per processor, everything else for the whole job.
+    patience
+        Law of how long users wait before they cancel a job (`onega.Law` or its text).
     rng
-        Seed of the random rate control.
+        Seed of everything random: rate control, failures, overheads, patience.
     progress
         Called now and then with the share of jobs that have ended.
 
@@ -71,12 +100,32 @@ def simulate(
     machine = _machine(cluster, rates, power)
     if ties not in TIES:
         raise SimulationError(f"unknown ties {ties!r}; {suggest(str(ties), TIES)}")
-    setup.check_jobs(workload, machine.procs)
     rule = Policy.parse(policy).knowing(knowledge)
     if rule.knowledge is None:
         rule = rule.knowing("estimate" if workload.has("estimate") else "runtime")
-    if not machine.is_plain or rule.order == MULTIFACTOR:
-        raise SimulationError("detailed machines can't be simulated yet")
+    given = Circumstances(
+        None if events is None else Events.of(events),
+        dependencies,
+        initial,
+        moldable,
+        demands,
+        None if patience is None else Law.of(patience),
+    )
+    if not (machine.is_plain and given.are_plain and rule.order != MULTIFACTOR):
+        if ties != "instant":
+            raise SimulationError(f"a detailed machine knows ties='instant' only, got {ties!r}")
+        from onega.simulation.detailed import simulate_detailed
+
+        return simulate_detailed(
+            workload,
+            machine,
+            rule,
+            given,
+            enforce_limits=enforce_limits,
+            rng=rng,
+            progress=progress,
+        )
+    setup.check_jobs(workload, machine.procs)
     if rule.order == SLURM:
         from onega.simulation.slurm import simulate_slurm
 

@@ -80,7 +80,7 @@ def read_parquet(
     timezone: str | None = None,
 ) -> Workload:
     """Read a Parquet file: one that `onega.write` made, or any with named columns."""
-    frame, stored = _parquet_content(path, limits)
+    frame, stored = parquet_content(path, limits)
     if stored is not None and columns is None:
         try:
             return Workload(frame, meta_from_json(stored))
@@ -93,7 +93,7 @@ def read_parquet(
     return _read(frame, path, mapping, timezone or mapping.timezone, "parquet")
 
 
-def _parquet_content(
+def parquet_content(
     path: str | os.PathLike[str], limits: Limits
 ) -> tuple[pl.DataFrame, str | None]:
     """Return a Parquet file's table, and our entry in its metadata if there is one."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from onega.traces.description.load import local_zone
+from onega.core.clock import local_zone
 from onega.traces.description.sections import Floats, Jobs, Lacking, Summary
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from datetime import datetime, tzinfo
 
 import numpy as np
 
-from onega.core.meta import Meta
+from onega.core.clock import local_zone
 from onega.traces.description.sections import Jobs, Summary, floats
 
 
@@ -158,23 +157,6 @@ def _loads(
     else:
         missing["utilisation"] = "no job took any time"
     return offered, utilisation
-
-
-def local_zone(meta: Meta) -> tuple[tzinfo, str, str]:
-    """Return the machine's own time zone, its name, and where it is known from.
-
-    The zone's name if the log has one, else its offset from Greenwich, else UTC.
-    """
-    if meta.timezone is not None:
-        try:
-            return ZoneInfo(meta.timezone), meta.timezone, "the log's time zone"
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            pass
-    unknown = "" if meta.timezone is None else f" (its zone {meta.timezone!r} is unknown)"
-    if meta.utc_offset is not None and abs(meta.utc_offset) < 86400:
-        zone = timezone(timedelta(seconds=meta.utc_offset))
-        return zone, str(zone), f"the log's offset from UTC{unknown}, without summer time"
-    return UTC, "UTC", f"nothing: the log has no time zone{unknown}"
 
 
 def _moment(seconds: float, zone: tzinfo) -> datetime | None:

@@ -1,0 +1,39 @@
+"""Tables beside a log (events, demands, options of jobs): columns brought to their types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from onega.core.errors import SimulationError
+
+TableLike = pl.DataFrame | Mapping[str, Any]
+
+
+def frame_of(table: TableLike, needed: Iterable[str], name: str) -> pl.DataFrame:
+    """Make a frame of what was given; refuse one without a column that has to be there."""
+    frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(dict(table), strict=False)
+    for column in needed:
+        if column not in frame.columns:
+            raise SimulationError(f"{name}: there is no column {column!r}")
+    return frame
+
+
+def cast_column(values: pl.Series, kind: type[pl.DataType], name: str) -> pl.Series:
+    """Bring a column to its type; empty text is null, anything else that doesn't fit is refused."""
+    given = values
+    if given.dtype == pl.String:
+        given = given.str.strip_chars()
+        given = given.set(given == "", None)
+    cast = given.cast(kind, strict=False)
+    if kind == pl.Int64 and given.dtype.is_float():
+        cast = cast.set((cast.cast(pl.Float64) != given).fill_null(value=False), None)
+    wrong = (cast.is_null() & given.is_not_null()).arg_true()
+    if len(wrong):
+        row = int(wrong[0])
+        needs: dict[type[pl.DataType], str] = {pl.Int64: "a whole number", pl.Float64: "a number"}
+        need, got = needs.get(kind, "text"), repr(values[row])
+        raise SimulationError(f"{name}, row {row + 1}: {values.name} must be {need}, got {got}")
+    return cast

@@ -1,0 +1,125 @@
+"""A run on a detailed machine: prepared, run to its end, made into a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+
+import numpy as np
+
+from onega.core.cluster import Cluster
+from onega.core.errors import SimulationError
+from onega.core.policy import Policy
+from onega.core.report import Report
+from onega.core.rng import Rng, describe_seed, seed_sequence
+from onega.core.schedule import Schedule
+from onega.core.workload import Workload
+from onega.kernels import detailed_codes as codes
+from onega.simulation.detailed_build import Circumstances, Prepared, prepare
+from onega.simulation.detailed_problem import Outcome, Problem
+from onega.simulation.detailed_result import make_schedule
+
+LONGEST_HORIZON = 64
+"""How many times the first horizon failures are drawn for before a run is given up."""
+
+
+def simulate_detailed(
+    workload: Workload,
+    machine: Cluster,
+    policy: Policy,
+    given: Circumstances,
+    *,
+    enforce_limits: bool = False,
+    rng: Rng = None,
+    progress: Callable[[float], None] | None = None,
+) -> Schedule:
+    """Run a workload on a machine with all its parts; see `onega.simulate`."""
+    seed = seed_sequence(rng)
+    prepared = prepare(workload, machine, policy, given, enforce_limits=enforce_limits, seed=seed)
+    for misfit in prepared.misfits:
+        raise misfit.error(len(prepared.arrivals.jobs))
+    problem, outcome = _run_to_the_end(prepared, progress)
+    outcome = _with_limits(prepared, _without_unnoticed(prepared, outcome))
+    how = f"rate control={machine.rates.kind}, enforce_limits={enforce_limits}"
+    what = "detailed machine, ties=instant"
+    return make_schedule(
+        prepared.arrivals.workload,
+        machine,
+        policy,
+        (problem, outcome, prepared.arrivals.row),
+        provenance=(
+            f"simulated: {policy}, knowledge={policy.knowledge}, {what}, {how}",
+            f"rng={describe_seed(seed)}",
+        ),
+        report=Report.of(prepared.findings),
+    )
+
+
+def _run_to_the_end(
+    prepared: Prepared, progress: Callable[[float], None] | None
+) -> tuple[Problem, Outcome]:
+    """Run with failures and daily caps up to a horizon; further if the run lasts longer.
+
+    What is drawn for a longer horizon continues what was drawn for a shorter one, so the result
+    doesn't depend on where the first one was.
+    """
+    run = import_module("onega.simulation.detailed_run").run
+
+    horizon = prepared.first_horizon()
+    most = prepared.t0 + LONGEST_HORIZON * (horizon - prepared.t0)
+    while True:
+        problem = prepared.problem(horizon)
+        outcome = run(problem, progress=progress)
+        ends = outcome.end[np.isfinite(outcome.end)]
+        last = float(ends.max(initial=prepared.t0))
+        known = horizon
+        if problem.calendar.step_time.size:
+            known -= 2 * prepared.longest  # what the scheduler sees ahead of the last end
+        if not prepared.is_open_ended or last <= known:
+            return problem, outcome
+        if horizon >= most:
+            late = np.flatnonzero(outcome.end > horizon)
+            raise SimulationError(
+                f"jobs are still not done after {horizon - prepared.t0:,.0f} s: nodes fail too "
+                "often for them to finish; use interruption checkpoint, or leave them out",
+                jobs=prepared.arrivals.jobs.table["job"].gather(late).to_list(),
+            )
+        horizon = prepared.t0 + 2 * (horizon - prepared.t0)
+
+
+def _without_unnoticed(prepared: Prepared, outcome: Outcome) -> Outcome:
+    """Leave out of the log that patience ended for jobs that had started long before."""
+    rows, due = prepared.impatient()
+    if rows.size == 0:
+        return outcome
+    when = np.full(prepared.rows.submit.size, np.nan)
+    when[rows] = due
+    job = outcome.log_job
+    drawn = (job >= 0) & (when[np.maximum(job, 0)] == outcome.log_time)
+    kept = ~((outcome.log_event == codes.IGNORED) & drawn)
+    return replace(
+        outcome,
+        log_time=outcome.log_time[kept],
+        log_event=outcome.log_event[kept],
+        log_job=job[kept],
+        log_node=outcome.log_node[kept],
+    )
+
+
+def _with_limits(prepared: Prepared, outcome: Outcome) -> Outcome:
+    """Call a moldable job's end what it is for the option that was taken."""
+    limited = prepared.shapes.limited
+    first = prepared.rows.first_option
+    taken = np.where(outcome.option >= 0, outcome.option, first)
+    differ = limited[taken] != limited[first]
+    ended = outcome.state <= codes.TIMEOUT
+    if not (differ & ended).any():
+        return outcome
+    state = np.array(outcome.state)
+    state[differ & ended] = np.where(limited[taken], codes.TIMEOUT, codes.COMPLETED)[differ & ended]
+    log = np.array(outcome.log_event)
+    ends = np.isin(log, (codes.ENDED_COMPLETED, codes.ENDED_TIMEOUT))
+    names = np.array([codes.ENDED_COMPLETED, codes.ENDED_TIMEOUT])
+    log[ends] = names[state[outcome.log_job[ends]]]
+    return replace(outcome, state=state, log_event=log)

@@ -1,0 +1,178 @@
+"""What doesn't fit: jobs that no partition, node, limit or cap lets through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from onega.core.errors import SimulationError
+from onega.core.workload import Workload
+from onega.simulation.detailed_caps import Capacity
+from onega.simulation.detailed_layout import POWER, Layout
+from onega.simulation.detailed_problem import Flags, Floats, Ints
+from onega.simulation.detailed_shapes import Shapes
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Jobs that can never run, and why.
+
+    Attributes
+    ----------
+    rule
+        ``"partition"``, ``"queue"``, ``"width"``, ``"node"``, ``"resource"``, ``"power"``,
+        ``"limit"`` or ``"time"``.
+    why
+        One sentence.
+    jobs
+        Their ids.
+    """
+
+    rule: str
+    why: str
+    jobs: tuple[int, ...]
+
+    def error(self, total: int) -> SimulationError:
+        """Make the error that refuses the run."""
+        return SimulationError(
+            f"{len(self.jobs)} of {total} jobs can't be simulated: {self.why}", jobs=self.jobs
+        )
+
+
+def named(workload: Workload, rule: str, why: str, rows: Ints) -> Misfit:
+    """Name the jobs of some rows."""
+    return Misfit(rule, why, tuple(workload.table["job"].gather(rows).to_list()))
+
+
+def fitting(
+    workload: Workload,
+    layout: Layout,
+    shapes: Shapes,
+    places: tuple[Ints, Ints, Ints],
+    power: tuple[Capacity, tuple[float, float]] | None,
+) -> tuple[Shapes, list[Misfit]]:
+    """Keep the options that could run on an empty machine; say which jobs are left without any.
+
+    Parameters
+    ----------
+    workload, layout, shapes
+        Jobs, machine, options.
+    places
+        Partition of each job, accounts of each job, processors that each account allows.
+    power
+        The power cap and the time over which it was written out, if there is one.
+    """
+    partition, accounts, limits = places
+    on_nodes = _fits_nodes(shapes, layout, partition)
+    most = np.array(layout.nodes.shared)
+    if power is not None:
+        most[-1] = power[0].most
+    shared = np.asarray((shapes.options.demand <= most).all(axis=1))
+    if power is not None:
+        shared &= _fits_for_long(shapes, layout, *power)
+    allowed = np.append(limits, np.iinfo(np.int64).max)[accounts[shapes.job]]
+    within = (shapes.options.procs[:, None] <= allowed).all(axis=1)
+    misfits = [
+        *_explain_nodes(workload, layout, partition, shapes, on_nodes),
+        *_explain_shared(workload, layout, shapes, most, shared),
+    ]
+    keeps = on_nodes & shared & within
+    # Jobs without any option stay as they are: whoever refuses them wants to name them.
+    hopeless = np.bincount(shapes.job, keeps, len(workload))[shapes.job] == 0
+    return (shapes if keeps.all() else shapes.kept(keeps | hopeless)), misfits
+
+
+def _fits_nodes(shapes: Shapes, layout: Layout, partition: Ints) -> Flags:
+    """Tell which options could run on their partition if it were empty.
+
+    The number of chunks that a node takes is min_k ⌊capacity / chunk⌋; nodes add up.
+    """
+    room = np.zeros(shapes.job.size)
+    chunk, at = shapes.options.chunk, partition[shapes.job]
+    for capacity, owner, count in zip(*layout.groups, strict=True):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            each = np.floor(np.where(chunk > 0, capacity / chunk, np.inf)).min(axis=1)
+        room += np.where(at == owner, count * each, 0.0)
+    return np.asarray((room >= shapes.options.chunks) | (at < 0))
+
+
+def _fits_for_long(
+    shapes: Shapes, layout: Layout, cap: Capacity, span: tuple[float, float]
+) -> Flags:
+    """Tell which options the cap leaves enough power for as long as they are expected to take."""
+    begin, end = span
+    if not getattr(layout.cluster.power_cap, "daily", False):
+        end = np.inf
+    demand = shapes.options.demand[:, -1]
+    expect = shapes.options.expect / max(layout.cluster.rates.rates)
+    fits = np.zeros(demand.size, bool)
+    for level in np.unique([cap.first, *cap.watts]):
+        fits |= (demand <= level) & (expect <= cap.longest(float(level), begin, end))
+    return fits
+
+
+def _explain_nodes(
+    workload: Workload, layout: Layout, partition: Ints, shapes: Shapes, fits: Flags
+) -> Iterator[Misfit]:
+    """Say of jobs none of whose options fits their partition what there is too little of.
+
+    Parameters
+    ----------
+    workload, layout, partition
+        Jobs, machine, and the partition of each job (−1: none, and not asked).
+    shapes, fits
+        Options, and which of them fit.
+    """
+    first = shapes.first_and_count(len(workload))[0]
+    unfit = np.flatnonzero((np.bincount(shapes.job, fits, len(workload)) == 0) & (partition >= 0))
+    if unfit.size == 0:
+        return
+    capacity, owner, count = layout.groups
+    procs, chunk = shapes.options.procs[first], shapes.options.chunk[first]
+    for number, one in enumerate(layout.partitions):
+        left = unfit[partition[unfit] == number]
+        mine = owner == number
+        size = int((capacity[mine, 0] * count[mine]).sum())
+        where = "the machine" if len(layout.partitions) == 1 else f"partition {one.name}"
+        wide = left[procs[left] > size]
+        if wide.size:
+            why = f"wider than {where} of {size} processors"
+            yield named(workload, "width", why, wide)
+        left = np.setdiff1d(left, wide)
+        for k, name in enumerate(layout.resources):
+            most = float(capacity[mine, k].max())
+            over = left[chunk[left, k] > most]
+            if over.size:
+                why = f"more {name} on one node than any node of {where} has ({most:,.0f})"
+                yield named(workload, "node", why, over)
+            left = np.setdiff1d(left, over)
+        if left.size:
+            why = f"the nodes of {where} don't have what they need, all together"
+            yield named(workload, "node", why, left)
+
+
+def _explain_shared(
+    workload: Workload, layout: Layout, shapes: Shapes, most: Floats, fits: Flags
+) -> Iterator[Misfit]:
+    """Say which machine-wide resource, or the power cap, is too small for whom."""
+    unfit = np.flatnonzero(np.bincount(shapes.job, fits, len(workload)) == 0)
+    for number, name in enumerate(layout.shared):
+        least = np.full(len(workload), np.inf)
+        np.minimum.at(least, shapes.job, shapes.options.demand[:, number])
+        over = np.flatnonzero(least > most[number])
+        if over.size and name == POWER:
+            watts = layout.idle_watts + float(least[over[0]])
+            why = (
+                f"the power cap of {most[number] + layout.idle_watts:,.0f} W is below what the "
+                f"machine draws with one of them alone ({watts:,.0f} W for the first)"
+            )
+            yield named(workload, "power", why, over)
+        elif over.size:
+            why = f"more {name} than the machine has ({most[number]:,.0f})"
+            yield named(workload, "resource", why, over)
+        unfit = np.setdiff1d(unfit, over)
+    if unfit.size:
+        why = "the power cap is never high enough for as long as they are expected to take"
+        yield named(workload, "power", why, unfit)

@@ -1,0 +1,162 @@
+"""Who belongs where: partitions, queues, users, and the accounts that limit them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from onega.core.cluster import Cluster
+from onega.core.errors import SimulationError
+from onega.core.nodes import Partition
+from onega.core.queues import Multifactor as Weights
+from onega.core.queues import Queue
+from onega.core.workload import Workload
+from onega.simulation.detailed_fit import Misfit, named
+from onega.simulation.detailed_problem import Floats, Ints, Multifactor
+
+NO_LIMIT = 2**62
+
+
+def assign(
+    workload: Workload, column: str, parts: Sequence[Partition | Queue]
+) -> tuple[Ints, list[Misfit]]:
+    """Return the number of each job's partition or queue, and the jobs that have none (−1).
+
+    A part is called by the number in the log, or by the name that the log gives that number. The
+    default takes everybody else.
+    """
+    other = next((number for number, one in enumerate(parts) if one.default), -1)
+    place = np.full(len(workload), other, np.int64)
+    values = workload.table[column]
+    labels = {
+        str(name).casefold(): number
+        for number, name in workload.meta.labels.get(column, {}).items()
+    }
+    for number, one in enumerate(parts):
+        text = str(one.name)
+        in_log = labels.get(text.casefold(), int(text) if text.lstrip("-").isdigit() else None)
+        if in_log is not None:
+            place[(values == in_log).fill_null(value=False).to_numpy()] = number
+    lost = np.flatnonzero(place < 0)
+    if lost.size == 0:
+        return place, []
+    known = ", ".join(str(one.name) for one in parts)
+    there = values.gather(lost).unique().sort()
+    names = workload.meta.labels.get(column, {})
+    some = ["none" if value is None else str(names.get(value, value)) for value in there[:5]]
+    what = f"the cluster doesn't describe their {column} ({', '.join(some)}); it has {known}"
+    why = f"{what}; add it, or make one of them the default"
+    return place, [named(workload, column, why, lost)]
+
+
+def queue_ranks(queues: Sequence[Queue], queue: Ints) -> tuple[Ints, Floats]:
+    """Return the rank (0: highest priority) and the multifactor term of each job's queue."""
+    if not queues:
+        return np.zeros(queue.size, np.int64), np.zeros(queue.size)
+    levels = sorted({one.priority for one in queues}, reverse=True)
+    rank = np.array([levels.index(one.priority) for one in queues])
+    return rank[queue], np.array([float(one.factor) for one in queues])[queue]
+
+
+def users(workload: Workload) -> tuple[Ints, pl.Series]:
+    """Return a number for each job's user, and the users; jobs without one are one user."""
+    known = workload.table["user"].fill_null(-1)
+    names = known.unique().sort()
+    return np.searchsorted(names.to_numpy(), known.to_numpy()).astype(np.int64), names
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Accounts:
+    """Limits: the accounts of each job (−1: none), and what each account allows."""
+
+    of_job: Ints
+    jobs: Ints
+    procs: Ints
+
+
+def make_accounts(workload: Workload, cluster: Cluster, queue: Ints) -> Accounts:
+    """Make accounts of queues, of users, and of users within queues."""
+    of_job = np.full((len(workload), 3), -1, np.int64)
+    jobs: list[int] = []
+    procs: list[int] = []
+    user, _ = users(workload)
+
+    def add(column: int, member: Ints, limits: tuple[int | None, int | None]) -> None:
+        """Open one account for each value of ``member`` (−1: isn't in any)."""
+        if limits == (None, None):
+            return
+        names = np.unique(member[member >= 0])
+        place = np.searchsorted(names, member)
+        of_job[member >= 0, column] = len(jobs) + place[member >= 0]
+        jobs.extend([NO_LIMIT if limits[0] is None else limits[0]] * names.size)
+        procs.extend([NO_LIMIT if limits[1] is None else limits[1]] * names.size)
+
+    for number, one in enumerate(cluster.queues):
+        inside = queue == number
+        add(0, np.where(inside, number, -1), (one.max_jobs, one.max_procs))
+        each = (one.max_jobs_per_user, one.max_procs_per_user)
+        add(2, np.where(inside, user, -1), each)
+    if cluster.user_limits is not None:
+        add(1, user, (cluster.user_limits.max_jobs, cluster.user_limits.max_procs))
+    _check_users(workload, cluster)
+    return Accounts(of_job, np.array(jobs, np.int64), np.array(procs, np.int64))
+
+
+def _check_users(workload: Workload, cluster: Cluster) -> None:
+    per_user = cluster.user_limits is not None or any(
+        one.max_jobs_per_user or one.max_procs_per_user for one in cluster.queues
+    )
+    if per_user and not workload.has("user"):
+        raise SimulationError("limits per user need users, and the log doesn't say who they are")
+
+
+def limit_misfits(workload: Workload, cluster: Cluster, queue: Ints, least: Ints) -> list[Misfit]:
+    """Find jobs that no limit ever lets through: too wide, or too long for their queue.
+
+    ``least`` has the fewest processors that each job can do with.
+    """
+    found = []
+    asked = workload.column("estimate").astype(np.float64)
+    asked = np.where(asked > 0, asked, workload.column("runtime"))
+    for number, one in enumerate(cluster.queues):
+        inside = queue == number
+        for name in ("max_procs", "max_procs_per_user"):
+            limit = getattr(one, name)
+            if limit is not None and (over := np.flatnonzero(inside & (least > limit))).size:
+                why = f"wider than queue {one.name} allows ({name} = {limit})"
+                found.append(named(workload, "limit", why, over))
+        if one.max_time is not None:
+            over = np.flatnonzero(inside & (asked > one.max_time))
+            if over.size:
+                why = f"longer than queue {one.name} allows (max_time = {one.max_time:g} s)"
+                found.append(named(workload, "time", why, over))
+    most = None if cluster.user_limits is None else cluster.user_limits.max_procs
+    if most is not None and (over := np.flatnonzero(least > most)).size:
+        why = f"wider than a user may have (max_procs = {most})"
+        found.append(named(workload, "limit", why, over))
+    return found
+
+
+def make_multifactor(workload: Workload, weights: Weights | None) -> Multifactor:
+    """Make the weights, with the shares of the workload's users adding up to 1."""
+    given = weights or Weights()
+    _, names = users(workload)
+    if given.fair_share and not workload.has("user"):
+        raise SimulationError(
+            "fair-share needs users, and the log doesn't say who they are; "
+            "set fair_share = 0 in the cluster's multifactor"
+        )
+    shares = np.array([given.shares.get(str(name), 1.0) for name in names])
+    return Multifactor(
+        given.age,
+        given.max_age,
+        given.size,
+        given.fair_share,
+        given.queue,
+        given.half_life,
+        given.period,
+        shares / shares.sum(),
+    )
