@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import emit_json, emit_table, progress, remark
-from onega.cli.options import JsonOption, ProcsOption, SeedOption, TraceArgument, read_trace
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    ProcsOption,
+    SeedOption,
+    TimezoneOption,
+    TraceArgument,
+    read_trace,
+)
 from onega.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -53,16 +63,25 @@ def compare(
     ] = None,
     seed: SeedOption = None,
     procs: ProcsOption = None,
+    format: FromOption = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
+    timezone: TimezoneOption = None,
     figures: Annotated[
         Path | None,
         typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/compare.html."),
     ] = None,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
-    """Compare a log with synthetic jobs: laws, area, correlations, memory, daily cycle."""
+    """Compare a log with synthetic jobs: laws, area, correlations, memory, daily cycle.
+
+    --from, --map, --column and --timezone say how REAL is read.
+    """
     if (synthetic is None) == (models is None):
         raise ModelError("give either a second log (SYNTHETIC) or --models A,B,…")
-    log = read_trace(real, procs=procs)
+    log = read_trace(
+        real, format=format, map_file=map_file, columns=column, timezone=timezone, procs=procs
+    )
     result: Comparison | ModelComparison
     if synthetic is not None:
         from onega.comparison.compare import compare as compare_two

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import emit_json, emit_table, out, remark, remark_report
-from onega.cli.options import FromOption, JsonOption, SeedOption, read_trace
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    SeedOption,
+    TimezoneOption,
+    read_trace,
+)
 from onega.core.units import humanise_seconds
 
 if TYPE_CHECKING:
@@ -90,6 +98,9 @@ def limits(
     check: CheckOption = False,  # noqa: FBT002
     seed: SeedOption = None,
     format: FromOption = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
+    timezone: TimezoneOption = None,
     figures: FiguresOption = None,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
@@ -100,7 +111,9 @@ def limits(
     """
     from onega.queueing.limits import limits as solve
 
-    log = None if trace is None else read_trace(trace, format=format)
+    log = None
+    if trace is not None:
+        log = read_trace(trace, format=format, map_file=map_file, columns=column, timezone=timezone)
     result = solve(
         log,
         arrival_rate=arrival_rate,
@@ -210,7 +223,7 @@ def _speak(result: Limits, extra: dict[str, Any], finite: Loss | None) -> None:
         rows.append(
             (f"fewest servers, no queue, loss ≤ {extra['epsilon']:g}", extra["fewest_servers_loss"])
         )
-    emit_table("Limits", rows, ("", ""))
+    emit_table("Limits", rows, ("measure", "value"))
     for sentence in result.sentences():
         out().print(sentence, markup=False)
     if finite is not None:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onega.cli.console import emit_json, emit_table, out, progress, remark, remark_report
-from onega.cli.options import FromOption, JsonOption, SeedOption, read_trace
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    SeedOption,
+    TimezoneOption,
+    read_trace,
+)
 from onega.core.errors import QueueingError
 from onega.core.units import duration, humanise_seconds
 
@@ -74,6 +82,9 @@ def stability(
     confidence: ConfidenceOption = 0.95,
     seed: SeedOption = None,
     format: FromOption = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
+    timezone: TimezoneOption = None,
     figures: FiguresOption = None,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
@@ -84,9 +95,16 @@ def stability(
     """
     from onega.experiment.stability import stability as solve
 
+    if (trace is None) == (classes is None):
+        raise QueueingError('give a log or --classes "p1,p2,…", one of the two')
+    source: WidthsLike = classes or ""
+    if trace is not None:
+        source = read_trace(
+            trace, format=format, map_file=map_file, columns=column, timezone=timezone
+        )
     with progress("saturating", 1.0) as show:
         result = solve(
-            _source(trace, classes, format),
+            source,
             procs=procs,
             arrival_rate=arrival_rate,
             mean_runtime=_runtime(mean_runtime),
@@ -109,15 +127,6 @@ def stability(
             out().print(_waiting_words(extra), markup=False)
     if figures is not None:
         _draw(result, figures)
-
-
-def _source(trace: Path | None, classes: str | None, format: str | None) -> WidthsLike:
-    if (trace is None) == (classes is None):
-        raise QueueingError('give a log or --classes "p1,p2,…", one of the two')
-    if classes is not None:
-        return classes
-    assert trace is not None
-    return read_trace(trace, format=format)
 
 
 def _runtime(text: str | None) -> float | None:
@@ -151,7 +160,7 @@ def _speak(result: Stability) -> None:
     if result.min_procs is not None:
         rows.append(("fewest stable servers", result.min_procs))
     rows.append(("utilisation at the limit", result.utilisation_at_limit))
-    emit_table("Stability", rows, ("", ""))
+    emit_table("Stability", rows, ("measure", "value"))
     for sentence in result.sentences():
         out().print(sentence, markup=False)
 
