@@ -59,6 +59,15 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("onega serve --host 0.0.0.0", "for others too, with the token that it prints"),
         ("onega serve --get /api/runs", "one answer of the page, without a port"),
     ),
+    "reproduce song": (
+        ("onega reproduce song KTH-SP2.swf.gz -o song.html", "the thesis's tables, ours beside"),
+    ),
+    "reproduce rumyantsev-2014": (("onega reproduce rumyantsev-2014", "constants, every method"),),
+    "reproduce rumyantsev-2018": (
+        ("onega reproduce rumyantsev-2018 krc2.csv.gz -o krc.html", "the energy experiment"),
+    ),
+    "reproduce limits": (("onega reproduce limits", "no log is needed"),),
+    "reproduce adequacy": (("onega reproduce adequacy run", "run: a folder of onega virtual"),),
     "demo": (("onega demo", "the main questions on made-up jobs"),),
 }
 """Command → (what to type, what it does). File names stand for the reader's own."""

@@ -28,9 +28,10 @@ def stability_sentences(result: Stability) -> list[str]:
         most = result.max_arrival_rate
         assert most is not None
         assumed = result.estimates is not None and result.constant.method != "saturation"
+        holds = "Stable, as far as the formula goes (see below)" if assumed else "Stable"
         if rho < 1:
             said.append(
-                f"Stable{', as far as the formula goes (see below)' if assumed else ''}: a job arrives every {every} on average; the machine keeps up with one "
+                f"{holds}: a job arrives every {every} on average; the machine keeps up with one "
                 f"every {humanise_seconds(1 / most)} (ρ = {rho:.4g})."
             )
         else:
