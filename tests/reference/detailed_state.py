@@ -248,7 +248,12 @@ class Machine:
     # -- sleep
 
     def depth(self, since: Number) -> int:
-        """The sleep state of what is idle since then; −1: awake, or about to be."""
+        """The sleep state of what is idle since then; −1: awake, or about to be.
+
+        Nothing is asleep at the very instant it came free, not even with a timeout of 0.
+        """
+        if since >= self.now:
+            return -1
         sleep = self.problem.sleep
         timeouts = [] if sleep is None else [self.exact(x) for x in sleep.timeout]
         reached = [s for s, timeout in enumerate(timeouts) if self.now - since >= timeout]

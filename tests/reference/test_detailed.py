@@ -130,6 +130,13 @@ def test_pool_sleeps_from_the_bottom_of_the_stack():
     )
 
 
+def test_a_busy_processor_does_not_fall_asleep_between_two_jobs():
+    at_once = Sleep(np.array([0.0]), np.array([2.0]), wake_ahead=False)
+    out = simulate([job(0, 4, 1), job(0, 4, 1), job(5, 4, 1)], sleep=at_once)
+    assert out.attempt_wake.tolist() == [0, 0, 2]
+    assert out.end.tolist() == [1, 2, 8]
+
+
 def test_awake_nodes_are_taken_first():
     jobs = [job(0, 2, 3), job(4, 2, 2), job(4, 2, 2)]
     out = simulate(jobs, sleep=SLEEP, capacity=[[2], [2]], pooled=False)
