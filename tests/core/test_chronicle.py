@@ -198,3 +198,27 @@ def test_a_window_cuts_jobs_and_time():
     assert (found["jobs"], found["utilisation"]) == (1, (4 + 2) / 8)
     with pytest.raises(onega.SimulationError, match="no job was submitted in the window"):
         schedule.summary(window=(5.0, 8.0))
+
+
+def test_the_warm_up_is_left_out_by_a_rule_that_is_told():
+    rng = np.random.default_rng(1)
+    count = 4000
+    log = onega.Workload(
+        {
+            "submit": np.cumsum(rng.exponential(1.0, count)),
+            "runtime": rng.exponential(3.6, count),
+            "procs": np.ones(count, int),
+        }
+    )
+    schedule = onega.simulate(log, 4)
+    whole, found = schedule.summary(), schedule.summary(warm_up="mser5")
+    assert found["warm_up"] == "mser5"
+    assert found["warm_up_jobs"] + found["jobs"] == whole["jobs"]
+    timed = schedule.summary(warm_up="100s")
+    first = float(log.table["submit"].min())
+    left_out = log.table.filter(pl.col("submit") < first + 100).height
+    assert timed["warm_up_jobs"] == left_out
+    waits = schedule.jobs["wait"].to_numpy()[left_out:]
+    assert timed["mean_wait"] == pytest.approx(waits.mean())
+    with pytest.raises(onega.SimulationError, match="one of the two"):
+        schedule.summary((0.0, 1.0), warm_up="mser5")

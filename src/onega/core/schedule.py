@@ -22,7 +22,7 @@ from onega.core.machine_state import MachineState, state_at
 from onega.core.plotting import Plottable
 from onega.core.policy import Policy
 from onega.core.report import Finding, Report, examples
-from onega.core.window import window_summary
+from onega.core.window import settled_summary, window_summary
 from onega.core.workload import Workload
 
 Floats = npt.NDArray[np.float64]
@@ -182,14 +182,23 @@ class Schedule(Plottable):
         """
         return system.system_table(self)
 
-    def summary(self, window: tuple[float, float] | None = None) -> dict[str, Any]:
+    def summary(
+        self, window: tuple[float, float] | None = None, *, warm_up: str | float | None = None
+    ) -> dict[str, Any]:
         """Means, quantiles and totals in one flat dictionary.
 
         Parameters
         ----------
         window
             (from, until), seconds: only jobs submitted then, and what the machine did then.
+        warm_up
+            What to leave out at the beginning: ``"mser5"`` (the rule finds out), or a time such
+            as ``"2d"``. The keys ``warm_up``, ``warm_up_jobs`` and ``settled`` say what was.
         """
+        if warm_up is not None:
+            if window is not None:
+                raise SimulationError("give a window or a warm-up, one of the two")
+            return settled_summary(self, warm_up)
         if window is not None:
             return window_summary(self, *window)
         return measures.summary(self)

@@ -1,4 +1,4 @@
-"""Measures over a window of time."""
+"""Measures over a window of time, or of what comes after the warm-up."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import polars as pl
 
 from onega.core.errors import SimulationError
 from onega.core.measures import job_means
+from onega.core.warmup import Warmup
 
 if TYPE_CHECKING:
     from onega.core.schedule import Schedule
@@ -56,4 +57,18 @@ def window_summary(schedule: Schedule, since: float, until: float) -> dict[str, 
         "mean_jobs_running": mean(table["running"]),
         "mean_jobs_waiting": mean(table["waiting"]),
         "mean_rate": mean(table["rate"]),
+    }
+
+
+def settled_summary(schedule: Schedule, warm_up: str | float) -> dict[str, Any]:
+    """Measures from the end of the warm-up on, and how long that was by which rule."""
+    rule = Warmup.parse(warm_up)
+    cut = rule.removed(schedule)
+    submit = np.sort(schedule.workload.column("submit"))
+    since = float(submit[cut.removed])
+    return {
+        **window_summary(schedule, since, np.nextafter(schedule.last, np.inf)),
+        "warm_up": str(rule),
+        "warm_up_jobs": cut.removed,
+        "settled": cut.settled,
     }

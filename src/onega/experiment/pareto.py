@@ -27,12 +27,12 @@ from onega.core.errors import ExperimentError, SimulationError
 from onega.core.plotting import Plottable
 from onega.core.policy import Policy
 from onega.core.rng import Rng, describe_seed
+from onega.core.warmup import Warmup
 from onega.experiment.draws import Resample, Source, make_draws
 from onega.experiment.replicates import PolicyLike, Replicates, collect
 from onega.experiment.runs import Case, Experiment, Floats, Progress, SimulateOptions
 from onega.experiment.targets import Measure, Target, parse_targets
 from onega.experiment.trials import Trial, Trials
-from onega.experiment.warmup import Warmup
 from onega.experiment.workers import Workers
 
 CHEAPEST: Final = "cheapest"

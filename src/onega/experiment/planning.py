@@ -13,6 +13,7 @@ from onega.core.errors import ExperimentError, suggest
 from onega.core.plotting import Plottable
 from onega.core.policy import Policy
 from onega.core.rng import Rng, describe_seed
+from onega.core.warmup import Warmup
 from onega.experiment.axes import Axis, demand, load_axis, size_axis
 from onega.experiment.draws import Draws, Resample, Source, make_draws
 from onega.experiment.replicates import PolicyLike
@@ -20,7 +21,6 @@ from onega.experiment.runs import Case, Experiment, SimulateOptions, machine_of
 from onega.experiment.search import Boundary, find_boundary
 from onega.experiment.targets import Target, parse_targets
 from onega.experiment.trials import Rule, Trial, Trials
-from onega.experiment.warmup import Warmup
 from onega.experiment.workers import Workers
 
 Vary = Literal["procs", "policy", "load"]

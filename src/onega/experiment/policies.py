@@ -15,6 +15,7 @@ from onega.core.plotting import Plottable
 from onega.core.policy import Policy
 from onega.core.rng import Rng, seed_sequence
 from onega.core.schedule import Schedule
+from onega.core.warmup import Warmup
 from onega.core.workload import Workload
 from onega.experiment.draws import Resample, Source, make_draws
 from onega.experiment.replicates import MEASURES, PolicyLike, Replicates, replicate
@@ -28,7 +29,6 @@ from onega.experiment.runs import (
     measured,
 )
 from onega.experiment.targets import Measure
-from onega.experiment.warmup import Warmup
 from onega.experiment.workers import Workers
 
 OBSERVED = "observed"

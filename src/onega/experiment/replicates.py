@@ -34,6 +34,7 @@ from onega.core.intervals import Interval, mean_interval
 from onega.core.plotting import Plottable
 from onega.core.policy import KeyFunction, Policy, Priority
 from onega.core.rng import Rng, describe_seed
+from onega.core.warmup import Warmup
 from onega.experiment.draws import Resample, Source, make_draws
 from onega.experiment.runs import (
     Case,
@@ -45,7 +46,6 @@ from onega.experiment.runs import (
     machine_of,
 )
 from onega.experiment.targets import Measure, Precision
-from onega.experiment.warmup import Warmup
 from onega.experiment.workers import Workers
 
 PolicyLike = str | Policy | Priority | KeyFunction

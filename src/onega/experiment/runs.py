@@ -13,10 +13,10 @@ from onega.core.cluster import Cluster
 from onega.core.errors import ExperimentError
 from onega.core.policy import Knowledge, Policy
 from onega.core.schedule import Schedule
+from onega.core.warmup import Truncation, Warmup, after_warmup
 from onega.core.workload import Workload
 from onega.experiment.draws import Draws
 from onega.experiment.targets import Measure
-from onega.experiment.warmup import Truncation, Warmup, after_warmup
 from onega.experiment.workers import Workers, heartbeat, run_all
 from onega.simulation.simulate import Ties, simulate
 

@@ -99,7 +99,11 @@ class Warmup:
         submit = schedule.workload.column("submit")
         if self.rule == "mser5":
             order = np.argsort(submit, kind="stable")
-            return mser5(schedule.jobs["wait"].to_numpy()[order])
+            waits = schedule.jobs["wait"].to_numpy()[order]
+            started = np.flatnonzero(~np.isnan(waits))
+            cut = mser5(waits[started])
+            # Who never started has no wait, but is part of the warm-up all the same.
+            return Truncation(int(started[cut.removed]), cut.settled)
         early = int(np.count_nonzero(submit < submit.min() + self.seconds))
         if early == submit.size:
             raise ExperimentError(
