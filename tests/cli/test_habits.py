@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from onega.cli.app import main, make_command
+from onega.cli.app import PANELS, main, make_command
 from onega.cli.examples import EXAMPLES
 
 
@@ -93,3 +93,8 @@ def test_no_color(capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     _, out, _ = run(capsys, "--help")
     assert "\x1b[3" not in out
+
+
+def test_every_command_stands_under_a_heading():
+    listed = {name for names in PANELS.values() for name in names}
+    assert set(make_command().commands) <= listed

@@ -46,6 +46,16 @@ Each has a function ``register(app)``. They import what computes inside their fu
 ``onega --help`` doesn't wait for a compiler.
 """
 
+PANELS: dict[str, tuple[str, ...]] = {
+    "Logs": ("describe", "convert", "archive"),
+    "Schedulers and machines": ("simulate", "cluster", "compare-policies", "plan", "sweep"),
+    "Workload models": ("fit", "sample", "compare", "groups", "feedback", "closed-loop"),
+    "Theory": ("stability", "limits"),
+    "Against reality": ("adequacy", "virtual"),
+    "To look at": ("demo", "report", "serve", "reproduce"),
+}
+"""Headings of ``onega --help``."""
+
 STOPPED = 130
 
 # Typer carries its own copy of click from 0.26 on: the class must come from the copy in use.
@@ -86,7 +96,10 @@ def make_command() -> Any:  # noqa: ANN401
 
     Each ends its help with examples, takes ``--quiet``, and shows flags without a type.
     """
-    whole = typer.main.get_command(make_app())
+    whole: Any = typer.main.get_command(make_app())
+    panels = {name: panel for panel, names in PANELS.items() for name in names}
+    for name, command in whole.commands.items():
+        command.rich_help_panel = panels.get(name)
     _share(whole, "")
     return whole
 
