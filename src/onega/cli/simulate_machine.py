@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from onega.cli.console import remark
-from onega.core.cluster import Cluster, Power, RateControl
+from onega.core.cluster import Cluster
+from onega.core.cluster_settings import make_cluster
 from onega.core.errors import SimulationError
 
 NEEDED: Final = {
@@ -48,18 +49,21 @@ def build_cluster(flags: MachineFlags, log_procs: int | None) -> Cluster:
         from onega.core.cluster_file import read_settings
 
         settings = read_settings(flags.cluster)
-    procs = flags.procs or settings.get("procs") or log_procs
-    if procs is None:
-        raise SimulationError(
-            "the log doesn't say how many processors the machine has; give --procs N"
-        )
+    procs = flags.procs or settings.get("procs")
+    if procs is None and not settings.keys() & {"nodes", "partitions"}:
+        procs = log_procs
+        if procs is None:
+            raise SimulationError(
+                "the log doesn't say how many processors the machine has; give --procs N"
+            )
     control = settings.get("rate_control", {}) | _rate_settings(flags)
     _check_needs(flags, control)
     power = settings.get("power", {}) | _power_settings(flags)
     if power and "busy" not in power:
         raise SimulationError("idle power alone gives no energy; give --power-busy too")
     try:
-        cluster = Cluster(procs, RateControl(**control), Power(**power) if power else None)
+        parts = {"procs": procs, "rate_control": control, "power": power}
+        cluster = make_cluster(settings | {name: one for name, one in parts.items() if one})
     except SimulationError as error:
         raise SimulationError(_as_flags(str(error))) from None
     if power and "idle" not in power:
