@@ -27,6 +27,7 @@ COMMANDS: tuple[str, ...] = (
     "sample",
     "compare",
     "simulate",
+    "cluster",
     "compare_policies",
     "plan",
     "groups",

@@ -30,6 +30,13 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("onega simulate jobs.swf.gz --policy easy", "the same jobs under EASY backfilling"),
         ("onega simulate jobs.swf.gz --procs 512 --policy spf+easy --out run", "files in run/"),
         ("onega simulate jobs.swf.gz --policy easy --cluster cluster.toml --json", "for programs"),
+        ("onega simulate jobs.swf.gz --policy easy --events events.csv --out run", "with failures"),
+    ),
+    "cluster init": (
+        ("onega cluster init cluster.toml", "every setting, commented, switched off"),
+    ),
+    "cluster check": (
+        ("onega cluster check cluster.toml jobs.swf.gz", "which jobs don't fit, and why"),
     ),
     "groups": (("onega groups jobs.swf.gz", "who the users are, in groups alike"),),
     "feedback": (("onega feedback jobs.swf.gz", "do users react to the queue?"),),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit_json, progress, remark
+from onega.cli.console import emit_json, progress, remark, remark_report
 from onega.cli.options import (
     ColumnOption,
     FromOption,
@@ -24,9 +24,10 @@ from onega.cli.options import (
     read_trace,
 )
 from onega.cli.simulate_files import FORMATS, result_files
+from onega.cli.simulate_inputs import read_inputs
 from onega.cli.simulate_machine import MachineFlags, build_cluster
 from onega.core.errors import SimulationError, suggest
-from onega.core.policy import TIES, Policy
+from onega.core.policy import MULTIFACTOR, TIES, Policy
 
 if TYPE_CHECKING:
     from onega.core.cluster import Cluster
@@ -39,6 +40,7 @@ LEVEL = 0.95
 
 _RATES = "Rate control"
 _POWER = "Energy"
+_MACHINE = "Events and resources"
 
 
 def register(app: typer.Typer) -> None:
@@ -119,6 +121,26 @@ def simulate(
         Path | None,
         _option("--cluster", "FILE.toml", "The machine from a file; flags win over it."),
     ] = None,
+    events: Annotated[
+        Path | None,
+        _option("--events", "FILE", "Failures, drains, cancellations, … as a table.", _MACHINE),
+    ] = None,
+    demands: Annotated[
+        Path | None,
+        _option("--demands", "FILE", "What jobs need beside processors, as a table.", _MACHINE),
+    ] = None,
+    dependencies: Annotated[
+        bool,
+        typer.Option(
+            "--dependencies",
+            help="Submit jobs after those that the log says they follow.",
+            rich_help_panel=_MACHINE,
+        ),
+    ] = False,
+    patience: Annotated[
+        str | None,
+        _option("--patience", "LAW", "Cancel jobs that wait longer: 'exponential(1d)'.", _MACHINE),
+    ] = None,
     seed: SeedOption = None,
     out: Annotated[
         Path | None, _option("--out", "DIR", "Write jobs, system and summary files there.")
@@ -149,6 +171,7 @@ def simulate(
     Policy(knowledge=knowledge)  # type: ignore[arg-type]  # refused before anything is read
     if ties not in TIES:
         raise SimulationError(f"unknown ties {ties!r}; {suggest(ties, TIES)}")
+    inputs = read_inputs(events, demands, patience, dependencies=dependencies)
     import_module("onega.simulation.simulate")  # first, so that the reader may use compiled code
     with _warnings_as_remarks():
         log = read_trace(
@@ -156,14 +179,16 @@ def simulate(
         )
         machine = build_cluster(MachineFlags(**flags), log.meta.procs)
         jobs, left_out = _simulable(log, strict=strict)
-        how = {"policy": rule, "knowledge": knowledge, "ties": ties, "rng": seed}
-        files = contextlib.nullcontext(None) if out is None else result_files(out, file_format)
+        how = {"policy": rule, "knowledge": knowledge, "ties": ties, "rng": seed, **inputs}
+        names = _file_names(machine, rule, file_format, detailed=bool(inputs))
+        files = contextlib.nullcontext(None) if out is None else result_files(out, names)
         with files as save:
             schedule = _run(jobs, machine, enforce_limits=enforce_limits, **how)
             interval = _interval(schedule)
             numbers = _numbers(schedule, interval, left_out)
             if save is not None:
                 save(schedule, numbers)
+        remark_report(schedule.report)
     if json:
         emit_json(numbers)
     else:
@@ -171,9 +196,16 @@ def simulate(
 
         print_summary(numbers, interval)
     if out is not None:
-        remark(f"jobs.{file_format}, system.{file_format} and summary.json are in {out}")
+        remark(f"{', '.join(names[:-1])} and {names[-1]} are in {out}")
     if figures is not None:
         _write_figures(schedule, figures)
+
+
+def _file_names(machine: Cluster, rule: Policy, format: str, *, detailed: bool) -> tuple[str, ...]:
+    """Return the files of a run; one on a detailed machine has a log of events as well."""
+    detailed |= rule.order == MULTIFACTOR or not machine.is_plain
+    tables = ("jobs", "system", "events") if detailed else ("jobs", "system")
+    return (*(f"{table}.{format}" for table in tables), "summary.json")
 
 
 def _checked_format(format: str | None, out: Path | None) -> str:

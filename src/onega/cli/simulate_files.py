@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,8 +21,8 @@ Save = Callable[["Schedule", Mapping[str, Any]], None]
 
 
 @contextlib.contextmanager
-def result_files(folder: Path, format: str) -> Iterator[Save]:
-    """Open ``jobs``, ``system`` and ``summary.json`` in a folder; yield what fills them.
+def result_files(folder: Path, names: Sequence[str]) -> Iterator[Save]:
+    """Open the files of a run (``jobs.csv``, ``summary.json``, …); yield what fills them.
 
     They are opened before the simulation, so that a folder that can't be written is found out at
     once, beside their places; they appear under their names, replacing older ones, only when all
@@ -34,16 +34,16 @@ def result_files(folder: Path, format: str) -> Iterator[Save]:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with contextlib.ExitStack() as files:
-            names = (f"jobs.{format}", f"system.{format}", "summary.json")
-            jobs, system, summary = (
-                files.enter_context(atomic_writer(folder / name)) for name in names
-            )
+            opened = {name: files.enter_context(atomic_writer(folder / name)) for name in names}
 
             def save(schedule: Schedule, numbers: Mapping[str, Any]) -> None:
-                _write(schedule.jobs, jobs, format)
-                _write(schedule.system, system, format)
-                text = json.dumps(plain(numbers), ensure_ascii=False, indent=2)
-                summary.write(f"{text}\n".encode())
+                for name, out in opened.items():
+                    what, _, format = name.partition(".")
+                    if what == "summary":
+                        text = json.dumps(plain(numbers), ensure_ascii=False, indent=2)
+                        out.write(f"{text}\n".encode())
+                    else:
+                        _write(getattr(schedule, what), out, format)
 
             yield save
     except BaseException:

@@ -21,7 +21,8 @@ procs = 128
 
 # ---- Clock and power, per processor ---------------------------------------------------------
 
-# Service rates and the rule that switches between them: none, random, queue or workload.
+# Service rates and the rule that switches between them: none, queue or workload with k_low and
+# k_high, random with p_low and p_high.
 #[rate_control]
 #kind = "queue"
 #rates = [1.0, 1.3]

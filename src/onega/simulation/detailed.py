@@ -14,9 +14,11 @@ from onega.core.policy import Policy
 from onega.core.report import Report
 from onega.core.rng import Rng, describe_seed, seed_sequence
 from onega.core.schedule import Schedule
+from onega.core.tables import TableLike
 from onega.core.workload import Workload
 from onega.kernels import detailed_codes as codes
 from onega.simulation.detailed_build import Circumstances, Prepared, prepare
+from onega.simulation.detailed_fit import Misfit
 from onega.simulation.detailed_problem import Outcome, Problem
 from onega.simulation.detailed_result import make_schedule
 
@@ -54,6 +56,16 @@ def simulate_detailed(
         ),
         report=Report.of(prepared.findings),
     )
+
+
+def find_misfits(
+    workload: Workload, machine: Cluster, *, demands: TableLike | None = None
+) -> tuple[Misfit, ...]:
+    """Find the jobs that could never run on a machine, and why."""
+    policy = Policy(knowledge="estimate" if workload.has("estimate") else "runtime")
+    given = Circumstances(demands=demands)
+    seed = seed_sequence(0)  # nothing that is drawn decides whether a job fits
+    return prepare(workload, machine, policy, given, enforce_limits=False, seed=seed).misfits
 
 
 def _run_to_the_end(

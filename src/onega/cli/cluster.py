@@ -1,0 +1,133 @@
+"""``onega cluster``: describe a machine, and see whether a log fits it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onega.cli.console import emit_json, out, remark
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    TimezoneOption,
+    TraceArgument,
+    read_trace,
+    remark_findings,
+)
+from onega.core.errors import SimulationError, name_some
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from onega.core.cluster import Cluster
+    from onega.simulation.detailed_fit import Misfit
+
+DOES_NOT_FIT = 2
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="Describe a machine in a file.", no_args_is_help=True)
+    group.command("init")(init)
+    group.command("check")(check)
+    app.add_typer(group, name="cluster")
+
+
+def init(
+    file: Annotated[
+        Path, typer.Argument(metavar="[FILE]", help="Where to write; cluster.toml by default.")
+    ] = Path("cluster.toml"),
+    *,
+    json: JsonOption = False,
+) -> None:
+    """Write a commented description of a machine, everything but its processors switched off.
+
+    A file that is there already is left as it is.
+    """
+    from onega.core.cluster_template import TEMPLATE
+
+    try:
+        with file.open("x", encoding="utf-8") as new:
+            new.write(TEMPLATE)
+    except FileExistsError:
+        raise SimulationError(f"{file} is there already; it is left as it is") from None
+    if json:
+        emit_json({"path": str(file)})
+    else:
+        typer.echo(str(file))
+    remark(f"edit it, then: onega cluster check {file} TRACE")
+
+
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A cluster file.")],
+    trace: TraceArgument,
+    *,
+    demands: Annotated[
+        Path | None,
+        typer.Option("--demands", metavar="FILE", help="What jobs need: job, gpus, licences, …"),
+    ] = None,
+    json: JsonOption = False,
+    from_format: FromOption = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
+    timezone: TimezoneOption = None,
+) -> None:
+    """Say which jobs of a log don't fit a machine, and why.
+
+    Jobs wider than their partition, of a partition or queue that isn't described, with more memory
+    than any node has, beyond a limit, or that a power cap never lets start. Exits with code 2 if
+    there are any.
+    """
+    from onega.core.cluster_file import read_settings
+    from onega.core.cluster_settings import make_cluster
+    from onega.simulation.detailed import find_misfits
+    from onega.traces.cleaning import simulable
+    from onega.traces.named import read_table
+
+    settings = read_settings(file)
+    wants = None if demands is None else read_table(demands)
+    log = read_trace(
+        trace, format=from_format, map_file=map_file, columns=column, timezone=timezone
+    )
+    if not settings.keys() & {"procs", "nodes", "partitions"} and log.meta.procs:
+        settings["procs"] = log.meta.procs
+    try:
+        machine = make_cluster(settings)
+    except SimulationError as error:
+        raise SimulationError(f"{file}: {error}") from None
+    jobs, report = simulable(log)
+    remark_findings(str(trace), report)
+    found = find_misfits(jobs, machine, demands=wants)
+    if json:
+        emit_json(_numbers(machine, len(jobs), found))
+    else:
+        _print(machine, len(jobs), found)
+    if found:
+        raise typer.Exit(DOES_NOT_FIT)
+
+
+def _numbers(machine: Cluster, jobs: int, found: Sequence[Misfit]) -> dict[str, Any]:
+    return {
+        "fits": not found,
+        "jobs": jobs,
+        "procs": machine.procs,
+        "unfit_jobs": len({job for one in found for job in one.jobs}),
+        "misfits": [
+            {"rule": one.rule, "why": one.why, "count": len(one.jobs), "jobs": list(one.jobs)}
+            for one in found
+        ],
+    }
+
+
+def _print(machine: Cluster, jobs: int, found: Sequence[Misfit]) -> None:
+    console = out()
+    if not found:
+        console.print(f"all {jobs:,} jobs fit {machine.procs:,} processors", soft_wrap=True)
+        return
+    for one in found:
+        many = f"{len(one.jobs):,} of {jobs:,} jobs"
+        console.print(f"{many}: {one.why}{name_some(one.jobs)}", soft_wrap=True, markup=False)

@@ -1,0 +1,32 @@
+"""Tables and laws that ``onega simulate`` is given beside log and machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+
+def read_inputs(
+    events: Path | None,
+    demands: Path | None,
+    patience: str | None,
+    *,
+    dependencies: bool,
+) -> dict[str, Any]:
+    """Read what was given, as arguments of `onega.simulate`; nothing for what wasn't."""
+    given: dict[str, Any] = {}
+    if events is not None:
+        from onega.traces.named import read_events
+
+        given["events"] = read_events(events)
+    if demands is not None:
+        from onega.traces.named import read_table
+
+        given["demands"] = read_table(demands)
+    if patience is not None:
+        from onega.core.laws import Law
+
+        given["patience"] = Law.parse(patience)
+    if dependencies:
+        given["dependencies"] = True
+    return given

@@ -1,0 +1,135 @@
+"""``onega cluster``: the file it writes, and what it says of a log that doesn't fit."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+
+import pytest
+
+from onega.cli.app import main
+from onega.core.cluster_file import check_settings, make_cluster, read_cluster
+from onega.core.cluster_tables import setting_names
+from onega.core.cluster_template import TEMPLATE
+
+LOG = """\
+; MaxProcs: 16
+; UnixStartTime: 0
+1 0 -1 100 4 -1 -1 4 120 -1 1 1 1 1 1 1 -1 -1
+2 5 -1 100 16 -1 -1 16 120 -1 1 1 1 1 1 1 -1 -1
+3 9 -1 100 2 -1 4096 2 7200 -1 1 2 1 1 2 2 -1 -1
+4 9 -1 100 2 -1 -1 2 120 -1 1 2 1 1 3 1 -1 -1
+"""
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text(LOG)
+    return path
+
+
+def run(capfd, *arguments):
+    with pytest.raises(SystemExit) as left:
+        main([str(one) for one in arguments])
+    said = capfd.readouterr()
+    return left.value.code, said.out, said.err
+
+
+def everything_on(text):
+    """The template with every setting switched on."""
+    return re.sub(r"(?m)^#(?=[\w\[])", "", text)
+
+
+def test_the_template_is_a_machine_as_it_is_and_with_everything_on():
+    assert make_cluster(check_settings(tomllib.loads(TEMPLATE))).is_plain
+    full = make_cluster(check_settings(tomllib.loads(everything_on(TEMPLATE))))
+    assert full.procs == 128
+    assert full.interruption.interval == 3600
+
+
+def test_the_template_shows_every_setting():
+    """Each key of each table stands in it, so that nobody has to guess a name."""
+    for name in setting_names():
+        assert re.search(rf"\b{name.rpartition('.')[2]}\b", TEMPLATE), name
+
+
+def test_init_writes_once(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(capfd, "cluster", "init")[:2] == (0, "cluster.toml\n")
+    assert read_cluster("cluster.toml").procs == 128
+    (tmp_path / "cluster.toml").write_text("procs = 3\n")
+    code, out, err = run(capfd, "cluster", "init")
+    assert (code, out) == (2, "")
+    assert "is there already" in err
+    assert (tmp_path / "cluster.toml").read_text() == "procs = 3\n"
+    code, out, _ = run(capfd, "cluster", "init", "other.toml", "--json")
+    assert (code, json.loads(out)) == (0, {"path": "other.toml"})
+
+
+def test_a_log_that_fits(tmp_path, capfd, log):
+    machine = tmp_path / "machine.toml"
+    machine.write_text("[power]\nbusy = 1.0\n")
+    code, out, _ = run(capfd, "cluster", "check", machine, log)
+    assert (code, out) == (0, "all 4 jobs fit 16 processors\n")
+    code, out, _ = run(capfd, "cluster", "check", machine, log, "--json")
+    assert code == 0
+    assert json.loads(out) == {
+        "fits": True,
+        "jobs": 4,
+        "procs": 16,
+        "unfit_jobs": 0,
+        "misfits": [],
+    }
+
+
+MISFITS = {
+    "width": ("[[partitions]]\nname = 1\nprocs = 8\ndefault = true", [2], "wider than the machine"),
+    "partition": ("[[partitions]]\nname = 1\nprocs = 16", [3], "describe their partition"),
+    "queue": ("[[queues]]\nname = 1\n[[queues]]\nname = 2", [4], "describe their queue"),
+    "node": ('[[nodes]]\ncount = 16\nmemory = "4MB"', [3], "more memory on one node than any"),
+    "limit": ("[user_limits]\nmax_procs = 8", [2], "wider than a user may have"),
+    "time": ('[[queues]]\nname = 1\nmax_time = "1h"\ndefault = true', [3], "longer than queue 1"),
+    "power": ("power_cap = 100\n[power]\nbusy = 10\nidle = 1", [2], "the power cap of 100 W"),
+}
+
+
+@pytest.mark.parametrize("rule", MISFITS)
+def test_what_does_not_fit_is_named(tmp_path, capfd, log, rule):
+    text, jobs, why = MISFITS[rule]
+    machine = tmp_path / "machine.toml"
+    machine.write_text(text + "\n")
+    code, out, err = run(capfd, "cluster", "check", machine, log, "--json")
+    assert code == 2, err
+    found = json.loads(out)
+    assert not found["fits"]
+    assert found["unfit_jobs"] == len(jobs)
+    (one,) = found["misfits"]
+    assert (one["rule"], one["jobs"], one["count"]) == (rule, jobs, len(jobs))
+    assert why in one["why"]
+    code, out, _ = run(capfd, "cluster", "check", machine, log)
+    assert code == 2
+    assert out.startswith("1 of 4 jobs: ")
+    assert f"(job {jobs[0]})" in out
+
+
+def test_several_reasons_at_once_and_demands(tmp_path, capfd, log):
+    machine = tmp_path / "machine.toml"
+    machine.write_text("procs = 8\n[resources]\nmatlab = 2\n")
+    demands = tmp_path / "demands.csv"
+    demands.write_text("job,matlab\n1,3\n3,1\n")
+    code, out, _ = run(capfd, "cluster", "check", machine, log, "--demands", demands)
+    assert code == 2
+    assert out.splitlines() == [
+        "1 of 4 jobs: wider than the machine of 8 processors (job 2)",
+        "1 of 4 jobs: more matlab than the machine has (2) (job 1)",
+    ]
+
+
+def test_a_file_that_makes_no_machine(tmp_path, capfd, log):
+    machine = tmp_path / "machine.toml"
+    machine.write_text("procs = 16\n[[nodes]]\ncount = 2\n")
+    code, _, err = run(capfd, "cluster", "check", machine, log)
+    assert code == 2
+    assert "machine.toml: the nodes have 2 processors together, the machine 16" in err
