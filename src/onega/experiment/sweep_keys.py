@@ -1,0 +1,146 @@
+"""The keys that a sweep may set or vary: what `onega.simulate` takes, by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final
+
+from onega.core.cluster_file import ClusterFile, check_settings, setting_names
+from onega.core.errors import suggest
+from onega.core.policy import TIES, Policy
+
+CASE: Final = "case"
+CLUSTER: Final = "cluster."
+RESAMPLES: Final = ("none", "weeks", "users")
+
+
+def _number(low: float, *, whole: bool) -> Callable[[Any], None]:
+    kind = "a whole number" if whole else "a number"
+
+    def check(value: Any) -> None:  # noqa: ANN401
+        accepted = int if whole else int | float
+        if isinstance(value, bool) or not isinstance(value, accepted) or not math.isfinite(value):
+            raise ValueError(f"must be {kind}, got {value!r}")
+        if value < low or (not whole and value == low):
+            least = f"at least {low:g}" if whole else f"above {low:g}"
+            raise ValueError(f"must be {kind} {least}, got {value!r}")
+
+    return check
+
+
+def _word(*accepted: str) -> Callable[[Any], None]:
+    def check(value: Any) -> None:  # noqa: ANN401
+        if value not in accepted:
+            raise ValueError(f"unknown {value!r}; {suggest(str(value), accepted)}")
+
+    return check
+
+
+def _path(value: Any) -> None:  # noqa: ANN401
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"must be the path of a file, got {value!r}")
+
+
+def _policy(value: Any) -> None:  # noqa: ANN401
+    if not isinstance(value, str):
+        raise ValueError(f"must be a policy's name, got {value!r}")
+    Policy.parse(value)
+
+
+def _truth(value: Any) -> None:  # noqa: ANN401
+    if not isinstance(value, bool):
+        raise ValueError(f"must be true or false, got {value!r}")
+
+
+CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
+    "trace": _path,
+    "model": _path,
+    "jobs": _number(1, whole=True),
+    "load": _number(0, whole=False),
+    "load_factor": _number(0, whole=False),
+    "resample": _word(*RESAMPLES),
+    "seed": _number(0, whole=True),
+    "policy": _policy,
+    "knowledge": _word("estimate", "runtime"),
+    "ties": _word(*TIES),
+    "enforce_limits": _truth,
+    "procs": _number(1, whole=True),
+    "cluster": _path,
+}
+"""Key → what refuses a wrong value. Keys of a cluster file come beside them, as ``cluster.…``."""
+
+OF_WORKLOAD: Final = ("trace", "model", "jobs", "load", "load_factor", "resample", "seed")
+"""Keys that decide which jobs come."""
+
+OF_SIMULATE: Final = ("policy", "knowledge", "ties", "enforce_limits")
+"""Keys that `onega.simulate` takes as they are."""
+
+
+@cache
+def known_keys() -> tuple[str, ...]:
+    """Return every key that a sweep may set."""
+    machine = (f"{CLUSTER}{name}" for name in setting_names() if name != "procs")
+    return (*CHECKS, *machine)
+
+
+def nearest_key(given: str) -> str:
+    """Say which key was probably meant: by its whole name, or by its last part."""
+    last = given.rpartition(".")[2]
+    same = [key for key in known_keys() if key.rpartition(".")[2] == last and key != given]
+    if same:
+        return f"did you mean {same[0]!r}?"
+    return suggest(given, known_keys())
+
+
+def check_value(key: str, value: Any) -> None:  # noqa: ANN401
+    """Refuse a wrong value with a ValueError that says what is accepted."""
+    if key in CHECKS:
+        CHECKS[key](value)
+    elif key.startswith(CLUSTER):
+        _check_setting(key.removeprefix(CLUSTER), value)
+
+
+def _check_setting(name: str, value: Any) -> None:  # noqa: ANN401
+    """Check the type of one key of a cluster file; what belongs together is checked later."""
+    from pydantic import ValidationError
+
+    try:
+        ClusterFile.model_validate(nested({name: value}))
+    except ValidationError as error:
+        for one in error.errors():
+            if one["type"] != "missing":
+                raise ValueError(f"{one['msg'].lower()}, got {value!r}") from None
+
+
+def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn dotted keys into tables: ``{"power.busy": 1}`` → ``{"power": {"busy": 1}}``."""
+    result: dict[str, Any] = {}
+    for key, value in settings.items():
+        *tables, last = key.split(".")
+        place = result
+        for name in tables:
+            place = place.setdefault(name, {})
+        place[last] = value
+    return result
+
+
+def machine_settings(base: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay a run's ``procs`` and ``cluster.…`` keys over the settings of a cluster file."""
+    own = {
+        key.removeprefix(CLUSTER): value
+        for key, value in parameters.items()
+        if key.startswith(CLUSTER)
+    }
+    if "procs" in parameters:
+        own["procs"] = parameters["procs"]
+    return check_settings(_merged(base, nested(own)))
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(base)
+    for key, value in over.items():
+        both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
+        result[key] = _merged(result[key], value) if both else value
+    return result

@@ -1,0 +1,199 @@
+"""Before a sweep begins: read what it reads, check what can be checked, and tell what it costs."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from onega.core.cluster_file import read_settings
+from onega.core.errors import ExperimentError, OnegaError
+from onega.core.report import Finding, Report
+from onega.core.workload import Workload
+from onega.experiment.sweep_design import Design, Run
+from onega.experiment.sweep_run import GIVEN, Source, Sources, perform
+from onega.experiment.sweep_spec import Spec, read_spec
+from onega.models.base import WorkloadModel
+from onega.models.base import load as load_model
+from onega.traces.cleaning import simulable
+from onega.traces.reading import read
+
+CHECKED: Final = 1000
+"""Runs whose machines are made beforehand, to find what can't be."""
+
+PILOTS: Final = 6
+"""Policies that a pilot run is made of."""
+
+SHORT: Final = 5.0
+"""Seconds below which a pilot run is made twice: the first one loads compiled code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A sweep that is ready to run.
+
+    Attributes
+    ----------
+    design
+        Its runs.
+    sources
+        What they read.
+    reports
+        Path → what was changed or left out while reading.
+    impossible
+        Of the first runs, those that can't be made, and why.
+    """
+
+    design: Design
+    sources: Sources
+    reports: Mapping[str, Report]
+    impossible: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a sweep costs, from pilot runs.
+
+    Attributes
+    ----------
+    runs
+        How many there are.
+    missing
+        How many of them have to be made.
+    seconds_per_run
+        On one core: the mean over pilot runs, one for each of the first few policies.
+    """
+
+    runs: int
+    missing: int
+    seconds_per_run: float
+
+    @property
+    def core_seconds(self) -> float:
+        """Seconds that one core would need."""
+        return self.missing * self.seconds_per_run
+
+
+def prepare(
+    spec: str | os.PathLike[str] | Mapping[str, Any],
+    workload: Workload | WorkloadModel | None = None,
+) -> Prepared:
+    """Read a spec and everything that it names; refuse what can't become a run."""
+    told = read_spec(spec)
+    jobs, reports, contents = _jobs(told, workload)
+    machines = {}
+    for path in _paths(told, "cluster"):
+        machines[path] = read_settings(told.folder / path)
+        contents[path] = _digest(told.folder / path)
+    design = Design(told, contents)
+    sources = Sources(jobs, machines)
+    impossible = _impossible(design, sources)
+    return Prepared(design, sources, reports, impossible)
+
+
+def _paths(spec: Spec, key: str) -> Iterable[str]:
+    return dict.fromkeys(spec.values(key))
+
+
+def _jobs(
+    spec: Spec, given: Workload | WorkloadModel | None
+) -> tuple[dict[str, Source], dict[str, Report], dict[str, str]]:
+    """Read logs and models; return them, what was left out of them, and digests."""
+    jobs: dict[str, Source] = {}
+    reports: dict[str, Report] = {}
+    contents: dict[str, str] = {}
+    for path in _paths(spec, "trace"):
+        file = spec.folder / path
+        log = read(file, **_options(spec))
+        jobs[path], left_out = simulable(log)
+        reports[path] = log.meta.report + left_out
+        contents[path] = _digest(file)
+    for path in _paths(spec, "model"):
+        jobs[path] = load_model(spec.folder / path)
+        contents[path] = _digest(spec.folder / path)
+    if given is not None:
+        if jobs:
+            raise ExperimentError(
+                f"the jobs are given twice: as workload= and as {next(iter(jobs))!r} in the spec"
+            )
+        contents[GIVEN] = _digest_of(given)
+        jobs[GIVEN], reports[GIVEN] = (
+            simulable(given) if isinstance(given, Workload) else (given, Report())
+        )
+    if not jobs:
+        raise ExperimentError(
+            'there are no jobs: write trace = "LOG.swf" or model = "MODEL.json" into [fixed]'
+        )
+    return jobs, reports, contents
+
+
+def _options(spec: Spec) -> dict[str, Any]:
+    """Return how logs are read; a column map in a file is beside the spec."""
+    options = dict(spec.read)
+    if isinstance(options.get("columns"), str):
+        options["columns"] = spec.folder / options["columns"]
+    return options
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest_of(given: Workload | WorkloadModel) -> str:
+    if isinstance(given, WorkloadModel):
+        return hashlib.sha256(given.to_json().encode()).hexdigest()
+    buffer = io.BytesIO()
+    given.table.rechunk().write_ipc(buffer, compression="uncompressed")
+    digest = hashlib.sha256(buffer.getbuffer())
+    digest.update(repr(given.meta.facts()).encode())
+    return digest.hexdigest()
+
+
+def _impossible(design: Design, sources: Sources) -> tuple[str, ...]:
+    """Make the machines of the first runs; refuse the sweep if none can be made."""
+    found = []
+    looked = 0
+    for run in islice(design, CHECKED):
+        looked += 1
+        try:
+            sources.cluster(run.parameters)
+        except (OnegaError, ValueError) as error:
+            found.append(str(error))
+    if found and len(found) == looked:
+        raise ExperimentError(f"no run can be made: {found[0]}")
+    return tuple(found)
+
+
+def estimate(plan: Prepared, *, finished: Iterable[str] = ()) -> Estimate:
+    """Tell how many runs there are, and how long one takes, by pilot runs."""
+    there = set(finished)
+    policies = list(dict.fromkeys(plan.design.spec.values("policy")))[:PILOTS] or [None]
+    wanted, missing = dict.fromkeys(policies), set()
+    pilots: dict[Any, Run] = {}
+    for run in plan.design:
+        policy = run.parameters.get("policy")
+        if policy in wanted:
+            pilots.setdefault(policy, run)
+        if run.key not in there:
+            missing.add(run.key)
+    took = [_seconds(run, plan.sources) for run in pilots.values()]
+    return Estimate(len(plan.design), len(missing), sum(took) / len(took))
+
+
+def _seconds(run: Run, sources: Sources) -> float:
+    """Measure a run; a short one again, because the first loads compiled code."""
+    first = perform(run, sources).seconds
+    return first if first > SHORT else perform(run, sources).seconds
+
+
+def findings(plan: Prepared) -> Iterable[tuple[str, Finding]]:
+    """Yield what was changed or left out while reading, with the file's name."""
+    for path, report in plan.reports.items():
+        for finding in report:
+            yield path, finding
