@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -115,3 +116,24 @@ def progress(description: str, total: float | None = None) -> Iterator[Any]:
     with bar:
         task: TaskID = bar.add_task(description, total=total)
         yield lambda done: bar.update(task, completed=done)
+
+
+@contextmanager
+def warnings_as_remarks() -> Iterator[None]:
+    """Say Onega's own warnings in one line on stderr, each once; leave others as they are."""
+    from onega.core.cluster import OnegaWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", OnegaWarning)
+        as_usual = warnings.showwarning
+        said: set[str] = set()
+
+        def speak(message: Any, category: Any, *rest: Any, **more: Any) -> None:  # noqa: ANN401
+            if not issubclass(category, OnegaWarning):
+                as_usual(message, category, *rest, **more)
+            elif str(message) not in said:
+                said.add(str(message))
+                remark(str(message))
+
+        warnings.showwarning = speak
+        yield

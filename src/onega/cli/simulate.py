@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit_json, progress, remark, remark_report
+from onega.cli.console import (
+    emit_json,
+    progress,
+    remark,
+    remark_report,
+    warnings_as_remarks,
+)
 from onega.cli.options import (
     ColumnOption,
     FromOption,
@@ -173,7 +177,7 @@ def simulate(
         raise SimulationError(f"unknown ties {ties!r}; {suggest(ties, TIES)}")
     inputs = read_inputs(events, demands, patience, dependencies=dependencies)
     import_module("onega.simulation.simulate")  # first, so that the reader may use compiled code
-    with _warnings_as_remarks():
+    with warnings_as_remarks():
         log = read_trace(
             trace, format=from_format, map_file=map_file, columns=column, timezone=timezone
         )
@@ -262,25 +266,6 @@ def _numbers(schedule: Schedule, interval: Interval | None, left_out: int) -> di
         "source": schedule.workload.meta.source,
         "provenance": "; ".join((*schedule.workload.meta.provenance, *schedule.provenance)),
     }
-
-
-@contextlib.contextmanager
-def _warnings_as_remarks() -> Iterator[None]:
-    """Say Onega's own warnings in one line on stderr; leave others as they are."""
-    from onega.core.cluster import OnegaWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", OnegaWarning)
-        as_usual = warnings.showwarning
-
-        def speak(message: Any, category: Any, *rest: Any, **more: Any) -> None:  # noqa: ANN401
-            if issubclass(category, OnegaWarning):
-                remark(str(message))
-            else:
-                as_usual(message, category, *rest, **more)
-
-        warnings.showwarning = speak
-        yield
 
 
 def _write_figures(schedule: Schedule, folder: Path) -> None:

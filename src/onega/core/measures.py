@@ -64,7 +64,7 @@ def job_table(schedule: Schedule) -> pl.DataFrame:
         "bounded_slowdown": bounded_slowdown(response, service),
         "energy": pl.Series("energy", energy, dtype=pl.Float64)
         if energy is not None
-        else pl.Series("energy", [None] * len(schedule), dtype=pl.Float64),
+        else pl.repeat(None, len(schedule), dtype=pl.Float64, eager=True),
         "procs": schedule.workload.table["procs"],
         "work": schedule.work,
         "displaced": response - wait - service if schedule.pieces else np.zeros(len(schedule)),
@@ -86,8 +86,10 @@ def _states(schedule: Schedule) -> pl.Series:
         return schedule.chronicle.state.cast(pl.String).alias("state")
     if schedule.policy is None:
         return schedule.workload.table["status"].cast(pl.String).alias("state")
-    state = np.where(schedule.limited, "timeout", "completed")
-    return pl.Series("state", state, dtype=pl.String)
+    # By Polars: a column of texts made from Python costs more than the simulation.
+    limited = pl.Series("state", schedule.limited)
+    states = pl.when(limited).then(pl.lit("timeout")).otherwise(pl.lit("completed"))
+    return pl.select(states.alias("state")).to_series()
 
 
 def summary(schedule: Schedule) -> dict[str, Any]:
