@@ -30,6 +30,7 @@ COMMANDS: tuple[str, ...] = (
     "cluster",
     "compare_policies",
     "plan",
+    "sweep",
     "groups",
     "feedback",
     "closed_loop",

@@ -49,6 +49,11 @@ def be_quiet() -> None:
     _quiet = True
 
 
+def is_quiet() -> bool:
+    """Whether remarks and progress are left out."""
+    return _quiet
+
+
 def remark(message: str) -> None:
     """Say something on stderr that the reader should know but that isn't the result."""
     if not _quiet:

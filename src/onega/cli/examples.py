@@ -38,6 +38,11 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "cluster check": (
         ("onega cluster check cluster.toml jobs.swf.gz", "which jobs don't fit, and why"),
     ),
+    "sweep": (
+        ("onega sweep sweep.toml -o runs --dry-run", "how many simulations, and how long"),
+        ("onega sweep sweep.toml -o runs --table runs.csv", "make them; again to go on"),
+        ("onega sweep --status runs", "how far it is"),
+    ),
     "groups": (("onega groups jobs.swf.gz", "who the users are, in groups alike"),),
     "feedback": (("onega feedback jobs.swf.gz", "do users react to the queue?"),),
     "closed-loop": (("onega closed-loop jobs.swf.gz --policy easy", "users who wait for answers"),),

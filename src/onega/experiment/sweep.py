@@ -18,7 +18,15 @@ from onega.core.workload import Workload
 from onega.experiment.sweep_design import Design, Run
 from onega.experiment.sweep_prepare import Prepared, prepare
 from onega.experiment.sweep_run import Outcome, perform
-from onega.experiment.sweep_store import ABOUT, WHOLE, Store, is_busy, read_design
+from onega.experiment.sweep_store import (
+    ABOUT,
+    WHOLE,
+    Store,
+    is_busy,
+    is_whole,
+    read_design,
+    run_files,
+)
 from onega.experiment.workers import Workers, run_each
 from onega.models.base import WorkloadModel
 
@@ -161,7 +169,7 @@ class Sweep(Plottable):
             "complete": done.height == len(self),
             "running": is_busy(self.folder),
             "varied": ", ".join(self.varied),
-            "seconds_per_run": None if done.is_empty() else done["seconds"].mean(),
+            "seconds_per_run": None if done.is_empty() else done["seconds"].median(),
             "core_seconds": float(done["seconds"].sum()),
             "span": span,
             "problems": len(self.problems),
@@ -170,7 +178,7 @@ class Sweep(Plottable):
 
     def _rows(self) -> pl.LazyFrame:
         """Return all stored runs, also those of an earlier spec; runs without measures get null."""
-        paths = sorted(self.folder.glob("runs/*/*.parquet"))
+        paths = sorted(path for path in run_files(self.folder) if is_whole(path))
         if not paths:
             return pl.LazyFrame(schema=ABOUT)
         schema = dict(ABOUT)

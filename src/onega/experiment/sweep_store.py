@@ -106,14 +106,11 @@ class Store:
             part.unlink(missing_ok=True)
 
     def finished(self) -> set[str]:
-        """Return the keys of runs that are there whole; those that are damaged are removed."""
-        found = set()
-        for path in self.folder.glob("runs/*/*.parquet"):
-            if is_whole(path):
-                found.add(path.stem)
-            else:
+        """Return the keys of runs that are there; files that are damaged are removed."""
+        for path in run_files(self.folder):
+            if not is_whole(path):
                 path.unlink()
-        return found
+        return stored_keys(self.folder)
 
     def write(self, run: Run, outcome: Outcome) -> None:
         """Store a finished run; OSError if the disk is full, say."""
@@ -142,6 +139,16 @@ class Store:
         place_file(path, buffer.getvalue())
 
 
+def run_files(folder: Path) -> Iterator[Path]:
+    """Yield the files of finished runs, in any order."""
+    return folder.glob("runs/*/*.parquet")
+
+
+def stored_keys(folder: Path) -> set[str]:
+    """Return the keys of runs that are there whole."""
+    return {path.stem for path in run_files(folder) if is_whole(path)}
+
+
 def run_path(folder: Path, key: str) -> Path:
     """Return where a run's file is; 256 sub-folders, because there may be a million."""
     return folder / "runs" / key[:2] / f"{key}.parquet"
@@ -151,7 +158,7 @@ def is_whole(path: Path) -> bool:
     """Tell whether a Parquet file begins and ends as one."""
     with path.open("rb") as file:
         if file.read(4) != MAGIC:
-            return False
+            return False  # as after a power cut: the file has its length, but not its content
         file.seek(-4, os.SEEK_END)
         return file.read(4) == MAGIC
 

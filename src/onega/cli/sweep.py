@@ -1,0 +1,237 @@
+"""``onega sweep``: thousands of simulations over everything that ``simulate`` takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onega.cli.console import emit_json, emit_table, remark, warnings_as_remarks
+from onega.cli.options import JsonOption
+from onega.cli.run_progress import runs_progress
+from onega.core.errors import ExperimentError
+from onega.core.units import humanise_seconds
+
+if TYPE_CHECKING:
+    from onega.experiment.sweep import Sweep
+    from onega.experiment.sweep_prepare import Estimate, Prepared
+    from onega.experiment.workers import Workers
+
+SHOWN = 5
+"""Problems that are named one by one."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("sweep")(sweep)
+
+
+def sweep(
+    spec: Annotated[
+        Path | None,
+        typer.Argument(metavar="SPEC.toml", help="What is fixed, what varies (docs/sweeps.md)."),
+    ] = None,
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Where finished runs are kept."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many runs, and how long; write nothing.")
+    ] = False,
+    status: Annotated[
+        Path | None, typer.Option("--status", metavar="DIR", help="Say how far a sweep is.")
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option("--threads", metavar="N", min=1, help="Threads; as many as cores."),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", metavar="N", min=1, help="Processes instead of threads."),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", metavar="ADDRESS", help="A Dask scheduler: tcp://host:8786."),
+    ] = None,
+    replace_spec: Annotated[
+        bool,
+        typer.Option("--replace-spec", help="Go on in DIR with a changed spec; keep common runs."),
+    ] = False,
+    table: Annotated[
+        Path | None,
+        typer.Option("--table", metavar="FILE", help="Write all runs to FILE.csv or .parquet."),
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/sweep.html."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Run many simulations: grids, lists and random designs over policy, machine, load, seed.
+
+    Every finished run is kept in DIR at once. Whatever stops a sweep, the same command goes on.
+    """
+    if status is not None:
+        if spec is not None or out is not None or dry_run:
+            raise ExperimentError("--status DIR stands alone; it reads DIR and runs nothing")
+        _finish(_loaded(status), table, figures, json=json)
+        return
+    if spec is None:
+        raise ExperimentError("what is to be swept? give SPEC.toml, or --status DIR")
+    if out is None and not dry_run:
+        raise ExperimentError("where shall the runs be kept? give -o DIR, or --dry-run")
+    who = _who(threads, workers, dask)
+    _check_table(table)
+    with warnings_as_remarks():
+        plan = _prepared(spec)
+        if dry_run:
+            _say_estimate(_estimate(plan, out), who, json=json)
+            return
+        assert out is not None
+        found = _run(plan, out, who, replace_spec=replace_spec, silent=json)
+    for problem in found.problems[:SHOWN]:
+        remark(problem)
+    if len(found.problems) > SHOWN:
+        remark(f"and {len(found.problems) - SHOWN} more")
+    _finish(found, table, figures, json=json)
+    if found.problems:
+        remark("the same command tries the missing runs again")
+        raise typer.Exit(1)
+
+
+def _loaded(folder: Path) -> Sweep:
+    from onega.experiment.sweep import Sweep
+
+    return Sweep.load(folder)
+
+
+def _who(threads: int | None, processes: int | None, dask: str | None) -> Workers:
+    if sum(one is not None for one in (threads, processes, dask)) > 1:
+        raise ExperimentError("give one of --threads, --workers and --dask")
+    if processes is not None:
+        from onega.experiment.worker_processes import Processes
+
+        return Processes(processes)
+    if dask is not None:
+        from onega.experiment.worker_dask import Dask
+
+        return Dask(dask)
+    from onega.experiment.workers import Threads
+
+    return Threads(threads)
+
+
+def _prepared(spec: Path) -> Prepared:
+    """Read the spec and what it names; say what was left out and what can't be run."""
+    from onega.experiment.sweep_prepare import prepare
+
+    plan = prepare(spec)
+    for path, report in plan.reports.items():
+        for finding in report:
+            remark(f"{path}: {finding}")
+    if plan.impossible:
+        many = "run" if len(plan.impossible) == 1 else "runs"
+        remark(f"{len(plan.impossible)} {many} can't be made, e.g.: {plan.impossible[0]}")
+    return plan
+
+
+def _estimate(plan: Prepared, out: Path | None) -> Estimate:
+    from onega.experiment.sweep_prepare import estimate
+    from onega.experiment.sweep_store import stored_keys
+
+    return estimate(plan, finished=() if out is None else stored_keys(out))
+
+
+def _say_estimate(found: Estimate, who: Workers, *, json: bool) -> None:
+    """Say what a sweep would cost on these workers; on a Dask cluster, in core time."""
+    from onega.experiment.worker_dask import Dask
+    from onega.experiment.workers import cores
+
+    count = None if isinstance(who, Dask) else min(getattr(who, "count", None) or cores(), cores())
+    seconds = None if count is None else found.core_seconds / count
+    numbers = {
+        "runs": found.runs,
+        "missing": found.missing,
+        "seconds_per_run": found.seconds_per_run,
+        "core_seconds": found.core_seconds,
+        "workers": str(who),
+        "seconds": seconds,
+    }
+    if json:
+        emit_json(numbers)
+        return
+    rows: list[tuple[str, Any]] = [("runs", found.runs), ("to be made", found.missing)]
+    rows.append(("one run takes", f"{humanise_seconds(found.seconds_per_run)} (pilot runs)"))
+    rows.append(("on one core", humanise_seconds(found.core_seconds)))
+    if count != 1:
+        share = "divide by its cores" if seconds is None else humanise_seconds(seconds)
+        rows.append((f"on {who}", share))
+    emit_table("Dry run: nothing was written", rows, ("what", "how much"))
+
+
+def _run(plan: Prepared, out: Path, who: Workers, *, replace_spec: bool, silent: bool) -> Sweep:
+    from onega.experiment.sweep import run_prepared
+
+    with runs_progress("sweeping", silent=silent) as tell:
+        return run_prepared(plan, out, workers=who, replace_spec=replace_spec, progress=tell)
+
+
+def _finish(found: Sweep, table: Path | None, figures: Path | None, *, json: bool) -> None:
+    """Say how far the sweep is; write table and figures if asked for."""
+    numbers = found.summary()
+    if table is not None:
+        _write_table(found, table)
+    if figures is not None:
+        _write_figures(found, figures)
+    if json:
+        emit_json(numbers)
+        return
+    took = numbers["seconds_per_run"]
+    rows = [
+        ("runs", numbers["runs"]),
+        ("done", numbers["done"]),
+        ("of these, can't be made", numbers["failed"]),
+        ("missing", numbers["missing"]),
+        ("varied", numbers["varied"]),
+        ("one run took", None if took is None else humanise_seconds(took)),
+        ("running now", numbers["running"]),
+    ]
+    emit_table(f"Sweep in {found.folder}", rows, ("what", "how much"))
+    if not json and table is None and numbers["done"]:
+        remark(
+            f"all runs in one table: --table FILE.csv, or onega.Sweep.load({str(found.folder)!r})"
+        )
+
+
+def _check_table(path: Path | None) -> None:
+    if path is not None and path.suffix not in (".csv", ".parquet"):
+        raise ExperimentError(f"{path}: a table ends in .csv or .parquet")
+
+
+def _write_table(found: Sweep, path: Path) -> None:
+    """Write all runs; lists of numbers become texts in CSV."""
+    import polars as pl
+
+    from onega.traces.files import atomic_writer
+
+    _check_table(path)
+    frame = found.to_polars()
+    with atomic_writer(path) as file:
+        if path.suffix == ".parquet":
+            frame.write_parquet(file)
+        else:
+            lists = [name for name, kind in frame.schema.items() if kind == pl.List]
+            texts = pl.col(lists).cast(pl.List(pl.String)).list.join(" ")
+            frame.with_columns(texts).write_csv(file)
+    remark(f"{frame.height} runs in {path}")
+
+
+def _write_figures(found: Sweep, folder: Path) -> None:
+    from onega.figures.export import write_html
+    from onega.figures.sweep import draw_all
+
+    drawn = draw_all(found)
+    path = write_html(drawn, folder / "sweep.html", title=repr(found)[1:-1])
+    remark(f"{len(drawn)} figures in {path}")
