@@ -10,10 +10,10 @@ from typing import Any, Final
 from onega.core.cluster_file import ClusterFile, check_settings, setting_names
 from onega.core.errors import suggest
 from onega.core.policy import TIES, Policy
+from onega.experiment.draws import RESAMPLES
 
 CASE: Final = "case"
 CLUSTER: Final = "cluster."
-RESAMPLES: Final = ("none", "weeks", "users")
 
 
 def _number(low: float, *, whole: bool) -> Callable[[Any], None]:

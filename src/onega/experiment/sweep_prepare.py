@@ -13,11 +13,12 @@ from typing import Any, Final
 
 from onega.core.cluster_file import read_settings
 from onega.core.errors import ExperimentError, OnegaError
-from onega.core.report import Finding, Report
+from onega.core.report import Report
 from onega.core.workload import Workload
 from onega.experiment.sweep_design import Design, Run
 from onega.experiment.sweep_run import GIVEN, Source, Sources, perform
 from onega.experiment.sweep_spec import Spec, read_spec
+from onega.experiment.targets import Measure
 from onega.models.base import WorkloadModel
 from onega.models.base import load as load_model
 from onega.traces.cleaning import simulable
@@ -91,7 +92,7 @@ def prepare(
         machines[path] = read_settings(told.folder / path)
         contents[path] = _digest(told.folder / path)
     design = Design(told, contents)
-    sources = Sources(jobs, machines)
+    sources = Sources(jobs, machines, tuple(Measure.parse(one) for one in told.measures))
     impossible = _impossible(design, sources)
     return Prepared(design, sources, reports, impossible)
 
@@ -190,10 +191,3 @@ def _seconds(run: Run, sources: Sources) -> float:
     """Measure a run; a short one again, because the first loads compiled code."""
     first = perform(run, sources).seconds
     return first if first > SHORT else perform(run, sources).seconds
-
-
-def findings(plan: Prepared) -> Iterable[tuple[str, Finding]]:
-    """Yield what was changed or left out while reading, with the file's name."""
-    for path, report in plan.reports.items():
-        for finding in report:
-            yield path, finding

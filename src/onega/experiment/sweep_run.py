@@ -20,8 +20,11 @@ from onega.core.cluster_file import make_cluster
 from onega.core.errors import ExperimentError, OnegaError
 from onega.core.meta import Meta
 from onega.core.workload import Workload
+from onega.experiment.draws import busy_processors
+from onega.experiment.resampling import resample
 from onega.experiment.sweep_design import Run
 from onega.experiment.sweep_keys import OF_SIMULATE, machine_settings
+from onega.experiment.targets import Measure
 from onega.experiment.workers import heartbeat
 from onega.models.base import WorkloadModel
 
@@ -54,10 +57,13 @@ class Sources:
         Path (or `GIVEN`) → log or model.
     machines
         Path of a cluster file → its settings.
+    measures
+        What is measured beside `Schedule.summary`.
     """
 
     jobs: Mapping[str, Source]
     machines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    measures: tuple[Measure, ...] = ()
     made: _Made = field(default_factory=lambda: _Made(), repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -66,14 +72,14 @@ class Sources:
             name: (_packed(one.table), one.meta) if isinstance(one, Workload) else one
             for name, one in self.jobs.items()
         }
-        return {"jobs": packed, "machines": self.machines}
+        return {"jobs": packed, "machines": self.machines, "measures": self.measures}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         jobs = {
             name: _unpacked(*one) if isinstance(one, tuple) else one
             for name, one in state["jobs"].items()
         }
-        vars(self).update(jobs=jobs, machines=state["machines"], made=_Made())
+        vars(self).update({**state, "jobs": jobs, "made": _Made()})
 
     def source(self, parameters: Mapping[str, Any]) -> Source:
         """Return the log or model of a run."""
@@ -104,7 +110,7 @@ class Sources:
         source = self.source(parameters)
         if isinstance(source, WorkloadModel):
             return self.made.get(run.workload_key(), lambda: _sampled(source, parameters, procs))
-        if not {"jobs", "load", "load_factor"} & set(parameters):
+        if not {"jobs", "load", "load_factor", "resample"} & set(parameters):
             return source
         return self.made.get(run.workload_key(), lambda: _changed(source, parameters, procs))
 
@@ -146,26 +152,35 @@ class _Made:
 def _sampled(model: WorkloadModel, parameters: Mapping[str, Any], procs: int) -> Workload:
     if "jobs" not in parameters:
         raise ExperimentError("a model needs the number of jobs to sample; set jobs")
+    if parameters.get("resample", "none") != "none":
+        raise ExperimentError("resample is for logs; a model's samples differ by their seeds")
     jobs, seed, load = parameters["jobs"], parameters.get("seed", 0), parameters.get("load")
     if load is not None:
         _refuse_two_loads(parameters)
         return model.sample(jobs, rng=seed, load=load, machine=procs)
     drawn = model.sample(jobs, rng=seed)
-    if "load_factor" not in parameters:
+    factor = parameters.get("load_factor", 1)
+    if factor == 1:
         return drawn
     # The same jobs at another rate: a model changes its load without touching the daily cycle.
     own = offered_load(drawn, model.machine)
-    return model.sample(jobs, rng=seed, load=own * parameters["load_factor"])
+    return model.sample(jobs, rng=seed, load=own * factor)
 
 
 def _changed(log: Workload, parameters: Mapping[str, Any], procs: int) -> Workload:
     if "jobs" in parameters:
         log = log.head(parameters["jobs"])
+    factor = parameters.get("load_factor", 1)
+    by = parameters.get("resample", "none")
+    if by != "none":
+        # More load by more users, where users are drawn: the days stay 24 hours long.
+        log = resample(log, by, rng=parameters.get("seed", 0), load=factor)
+    elif factor != 1:
+        log = log.scale_load(factor)
     if "load" in parameters:
         _refuse_two_loads(parameters)
-        return log.scale_load(parameters["load"] / offered_load(log, procs))
-    factor = parameters.get("load_factor", 1)
-    return log if factor == 1 else log.scale_load(factor)
+        log = log.scale_load(parameters["load"] / offered_load(log, procs))
+    return log
 
 
 def _refuse_two_loads(parameters: Mapping[str, Any]) -> None:
@@ -175,10 +190,9 @@ def _refuse_two_loads(parameters: Mapping[str, Any]) -> None:
 
 def offered_load(workload: Workload, procs: int) -> float:
     """Return Σ procs·runtime / (machine · span), the load that `WorkloadModel.sample` speaks of."""
-    area = float((workload.column("procs") * workload.column("runtime")).sum())
     if not workload.span > 0:
         raise ExperimentError("all jobs come at one instant: they have no load that could change")
-    return area / (procs * workload.span)
+    return busy_processors(workload) / procs
 
 
 def perform(run: Run, sources: Sources) -> Outcome:
@@ -211,4 +225,5 @@ def measure(run: Run, sources: Sources) -> dict[str, Any]:
         progress=heartbeat,
         **options,
     )
-    return schedule.summary()
+    own = {one.key: one.evaluate(schedule) for one in sources.measures}
+    return {**schedule.summary(), **own}

@@ -36,6 +36,7 @@ from typing import Any, NoReturn
 from onega.core.errors import ExperimentError
 from onega.experiment.sweep_keys import CASE, check_value, known_keys, nearest_key
 from onega.experiment.sweep_tables import RandomTable, Range, SpecFile, Values, validated
+from onega.experiment.targets import Measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +163,7 @@ def _checked(file: SpecFile, folder: Path) -> Spec:
         file.note,
         folder,
     )
+    _check_measures(file.measures)
     _check_names(cases)
     _check_once(spec)
     for part, keys in (("fixed", fixed), ("vary", grid), ("random", random.keys if random else ())):
@@ -257,6 +259,14 @@ def _random(table: RandomTable) -> RandomDesign:
     if not keys:
         raise ExperimentError("random draws nothing; add a key, e.g. load = {from = 0.5, to = 1}")
     return RandomDesign(table.runs, table.seed, table.method, keys)
+
+
+def _check_measures(measures: list[str]) -> None:
+    for text in measures:
+        try:
+            Measure.parse(text)
+        except ExperimentError as error:
+            raise ExperimentError(f"measures: {error}") from None
 
 
 def _check_names(cases: tuple[Mapping[str, Any], ...]) -> None:

@@ -70,6 +70,7 @@ class Range(_Table):
             point = math.exp(math.log(self.low) * (1 - share) + math.log(self.high) * share)
         else:
             point = self.low * (1 - share) + self.high * share
+        point = min(max(point, self.low), self.high)  # not past an end by rounding
         return round(point) if self.whole else float(point)
 
     def drawn(self, share: float) -> int | float:

@@ -110,7 +110,7 @@ def surface(
 def trade_off(
     sweep: Sweep, measure: str | None = None, against: str = "mean_wait", *, by: str | None = None
 ) -> go.Figure:
-    """Draw one measure against another, a point a run: energy against waiting, if there is energy."""
+    """Draw one measure against another, a point a run: energy against waiting if there is any."""
     table = _table(sweep, against)
     if measure is None:
         has_energy = "energy" in table.columns and table["energy"].is_not_null().any()
