@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from experiment.sweeps import same, small_log
 
 import onega
 from experiment.dask_cluster import dask_cluster
+from experiment.sweeps import same, small_log
 from onega.core.cluster import OnegaWarning
 
 GRID = {

@@ -9,9 +9,9 @@ import sys
 import time
 
 import pytest
-from experiment.sweeps import same, write_sweep
 
 import onega
+from experiment.sweeps import same, write_sweep
 
 BODY = """
 [vary]

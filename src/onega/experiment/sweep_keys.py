@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from onega.core.cluster_file import ClusterFile, check_settings, setting_names
+from onega.core.cluster_file import check_settings, setting_names
+from onega.core.cluster_tables import ClusterFile
 from onega.core.errors import suggest
 from onega.core.policy import TIES, Policy
 from onega.experiment.draws import RESAMPLES
