@@ -41,7 +41,8 @@ class TooLarge(HTTPException):
     """The body of a request grew past its limit while it was read."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(413, _too_large(limit))
+        # Closed, because the rest of the body would still have to be taken in otherwise.
+        super().__init__(413, _too_large(limit), headers={"connection": "close"})
 
 
 class Guard:

@@ -33,18 +33,21 @@ BATCHES: Final = 30
 
 def read_log(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
     """Read an upload, keep its jobs, describe it."""
-    from onega.traces.files import Limits
+    from onega.traces.files import Limits, blocks
     from onega.traces.reading import read
 
     tell(0.05, "reading")
     upload = folder / "upload"
+    limits = Limits(**request["limits"])
     try:
+        for _ in blocks(upload, limits):
+            pass  # unpacked once before anything is made of it: a bomb is refused at once
         log = read(
             upload,
             request.get("format"),
             columns=request.get("columns") or None,
             timezone=request.get("timezone"),
-            limits=Limits(**request["limits"]),
+            limits=limits,
         )
     finally:
         upload.unlink(missing_ok=True)
