@@ -70,9 +70,11 @@ function list(where, sentences) {
 let running = null;
 
 async function update() {
-  field.procs_out.value = count(size());
-  field.load_out.value = times(field.load.value);
-  field.time_out.value = times(field.time.value);
+  const told = { procs: count(size()), load: times(field.load.value), time: times(field.time.value) };
+  for (const [name, text] of Object.entries(told)) {
+    field[`${name}_out`].value = text;
+    field[name].setAttribute("aria-valuetext", text);
+  }
   const query = new URLSearchParams({ procs: size(), load_factor: factor(field.load.value), runtime_factor: factor(field.time.value) });
   if (field.log.value) query.set("log", field.log.value);
   else {
