@@ -36,7 +36,8 @@ from onega.core.machine_state import MachineState
 from onega.core.rng import seed_sequence
 from onega.kernels import detailed_codes as codes
 from onega.simulation.detailed import find_misfits
-from onega.simulation.detailed_build import Circumstances, prepare
+from onega.simulation.detailed_arrivals import Circumstances
+from onega.simulation.detailed_build import prepare
 from onega.simulation.detailed_draws import draw_failures, merge
 from onega.simulation.detailed_order import by_submission
 

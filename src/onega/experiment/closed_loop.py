@@ -13,7 +13,7 @@ import polars as pl
 from onega.core.chains import Ints
 from onega.core.cluster import Cluster
 from onega.core.errors import ExperimentError, suggest
-from onega.core.policy import KeyFunction, Policy, Priority
+from onega.core.policy import MULTIFACTOR, KeyFunction, Policy, Priority
 from onega.core.report import Finding, Report
 from onega.core.rng import Rng, child, describe_seed, generator, seed_sequence
 from onega.core.schedule import Schedule
@@ -90,6 +90,7 @@ def closed_loop(
         With the workload that came about: ``after`` and ``think`` say which job was waited for.
     """
     machine = cluster if isinstance(cluster, Cluster) else Cluster(cluster)
+    machine.require_plain("a closed loop")
     rule = _rule(model, policy)
     _check(jobs=jobs, span=span, population=population, discouragement=discouragement)
     for one in reactions:
@@ -136,8 +137,10 @@ def _rule(model: ReactiveUsers, policy: Any) -> Policy:  # noqa: ANN401
     rule = Policy.parse(policy)
     if rule.preemptive:
         raise ExperimentError(f"{rule} preempts; a closed loop takes orders that don't")
-    if rule.order == "lcfs":
-        raise ExperimentError("lcfs isn't possible in a closed loop; take fcfs, spf, saf, wfp3, …")
+    if rule.order in ("lcfs", MULTIFACTOR):
+        raise ExperimentError(
+            f"{rule.order} isn't possible in a closed loop; take fcfs, spf, saf, wfp3, …"
+        )
     if rule.knowledge is None:
         has = model.jobs["estimate"].null_count() < model.jobs.height
         rule = rule.knowing("estimate" if has else "runtime")

@@ -17,7 +17,8 @@ from onega.core.schedule import Schedule
 from onega.core.tables import TableLike
 from onega.core.workload import Workload
 from onega.kernels import detailed_codes as codes
-from onega.simulation.detailed_build import Circumstances, Prepared, prepare
+from onega.simulation.detailed_arrivals import Circumstances
+from onega.simulation.detailed_build import Prepared, prepare
 from onega.simulation.detailed_fit import Misfit
 from onega.simulation.detailed_problem import Outcome, Problem
 from onega.simulation.detailed_result import make_schedule

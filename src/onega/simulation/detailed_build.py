@@ -8,21 +8,18 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from onega.core.cluster import MOST_PROCS, Cluster
-from onega.core.errors import SimulationError
 from onega.core.events import Events
 from onega.core.faults import Interruption
 from onega.core.laws import Draws
-from onega.core.machine_state import MachineState
 from onega.core.policy import MULTIFACTOR, Policy
 from onega.core.report import Finding
-from onega.core.speedup import Speedup
-from onega.core.tables import TableLike
 from onega.core.workload import Workload
 from onega.kernels import detailed_codes as codes
 from onega.kernels.easy import Columns
 from onega.simulation import detailed_draws as draws
 from onega.simulation import detailed_groups as groups
 from onega.simulation import setup
+from onega.simulation.detailed_arrivals import Arrivals, Circumstances
 from onega.simulation.detailed_caps import Capacity, capacity
 from onega.simulation.detailed_events import Resolved, needs_nodes, resolve
 from onega.simulation.detailed_fit import Misfit, fitting
@@ -42,81 +39,8 @@ from onega.simulation.detailed_shapes import Shapes, make_shapes
 RULES = {"lost": codes.LOSE, "requeue": codes.REQUEUE, "checkpoint": codes.CHECKPOINT}
 DAY = 86400.0
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Circumstances:
-    """What a run is given beside workload, machine and policy (see `onega.simulate`)."""
-
-    events: Events | None = None
-    dependencies: bool = False
-    initial: MachineState | None = None
-    moldable: Speedup | TableLike | None = None
-    demands: TableLike | None = None
-    patience: Draws | None = None
-
-    @property
-    def are_plain(self) -> bool:
-        """Whether there are none."""
-        given = (self.events, self.initial, self.moldable, self.demands, self.patience)
-        return not self.dependencies and all(one is None for one in given)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Arrivals:
-    """Jobs in the order of arrival.
-
-    Attributes
-    ----------
-    workload
-        All jobs as given, those of the initial state first.
-    row
-        The workload's row of each job by arrival.
-    jobs
-        The workload by arrival.
-    start, done
-        By arrival: since when a job runs already (NaN: it doesn't), and work done.
-    later
-        By arrival: which jobs aren't of the initial state.
-    """
-
-    workload: Workload
-    row: Ints
-    jobs: Workload
-    start: Floats
-    done: Floats
-    later: Ints
-
-    @classmethod
-    def of(cls, workload: Workload, initial: MachineState | None) -> Arrivals:
-        """Put the initial state's jobs before the others, and all into the order of arrival."""
-        everything = workload
-        start, done, before = np.full(len(workload), np.nan), np.zeros(len(workload)), 0
-        if initial is not None:
-            before = len(initial.workload)
-            _check_initial(workload, initial)
-            table = initial.workload.table.vstack(workload.table)
-            note = f"{before} jobs of a state at {initial.time:g} s before the others"
-            everything = Workload(table, workload.meta.noting(note))
-            start = np.concatenate([initial.start, start])
-            done = np.concatenate([initial.done, done])
-        setup.check_jobs(everything, MOST_PROCS)
-        submit = everything.table["submit"]
-        row = np.arange(len(everything))
-        if not submit.is_sorted():
-            row = np.lexsort((everything.table["job"].to_numpy(), submit.to_numpy()))
-        jobs = Workload(everything.table[row], everything.meta)
-        return cls(everything, row, jobs, start[row], done[row], np.flatnonzero(row >= before))
-
-
-def _check_initial(workload: Workload, initial: MachineState) -> None:
-    submit = workload.column("submit")
-    early = np.flatnonzero(submit < initial.time)
-    if early.size:
-        raise SimulationError(
-            f"jobs that come after a state at {initial.time:g} s can't be submitted before it; "
-            "keep those with workload.select(pl.col('submit') >= time)",
-            jobs=workload.table["job"].gather(early).to_list(),
-        )
+Links = tuple[Ints, Floats]
+"""The row that each job waits for (−1: none), and for how long after it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,6 +141,15 @@ class Prepared:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Places:
+    """Where jobs belong: partition, queue (−1: there are none) and accounts."""
+
+    partition: Ints
+    queue: Ints
+    accounts: groups.Accounts
+
+
 def prepare(
     workload: Workload,
     machine: Cluster,
@@ -228,9 +161,9 @@ def prepare(
 ) -> Prepared:
     """Prepare a run; what doesn't fit is in ``misfits``, everything else that is wrong raises."""
     arrivals = Arrivals.of(workload, given.initial)
-    jobs, findings = arrivals.jobs, []
+    jobs = arrivals.jobs
     layout = _layout(machine, policy, given.events)
-    shapes, found = make_shapes(
+    shapes, findings = make_shapes(
         jobs,
         layout,
         policy,
@@ -239,33 +172,31 @@ def prepare(
         demands=given.demands,
         fixed=np.isfinite(arrivals.start),
     )
-    findings += found
     shapes = _without_done(shapes, arrivals)
-    after, think = np.full(len(jobs), -1, np.int64), np.zeros(len(jobs))
+    links: Links = (np.full(len(jobs), -1, np.int64), np.zeros(len(jobs)))
     if given.dependencies:
         after, think, missing = dependencies(jobs)
+        links = after, think
         findings.append(missing)
     resolved = Resolved() if given.events is None else resolve(given.events, jobs, layout)
-    submit = np.array(jobs.column("submit"), dtype=np.float64)
-    t0 = float(submit[after < 0].min()) if given.initial is None else given.initial.time
-    partition, queue, misfits = _places(jobs, layout)
-    accounts = groups.make_accounts(jobs, machine, queue)
-    power = None
-    if POWER in layout.shared:
-        longest = float(shapes.options.expect.max()) / min(machine.rates.rates)
-        span = (t0, _horizon(submit, t0, longest))
-        power = capacity(layout, resolved.caps, jobs.meta, span), span
-    shapes, more = fitting(
-        jobs, layout, shapes, (partition, accounts.of_job, accounts.procs), power
-    )
-    least = np.full(len(jobs), MOST_PROCS)
-    np.minimum.at(least, shapes.job, shapes.options.procs)
-    misfits += [*more, *groups.limit_misfits(jobs, machine, queue, least)]
-    draft = _Draft(arrivals, layout, shapes, partition, queue, accounts)
-    rows = _job_rows(draft, (submit, after, think), seed)
+    t0 = float(jobs.column("submit")[links[0] < 0].min())
+    if given.initial is not None:
+        t0 = given.initial.time
+    places, strays = _places(jobs, layout)
+    shapes, misfits = _fit(arrivals, layout, shapes, places, (t0, resolved.caps))
     return Prepared(
-        *(arrivals, machine, layout, shapes, rows, accounts, resolved, given.patience),
-        *(t0, seed, tuple(misfits), tuple(findings)),
+        arrivals,
+        machine,
+        layout,
+        shapes,
+        _job_rows(arrivals, layout, shapes, places, links, seed),
+        places.accounts,
+        resolved,
+        given.patience,
+        t0,
+        seed,
+        (*strays, *misfits),
+        tuple(findings),
     )
 
 
@@ -277,13 +208,36 @@ def _layout(machine: Cluster, policy: Policy, events: Events | None) -> Layout:
     return make_layout(machine, policy, real=real, capped=capped)
 
 
-def _places(jobs: Workload, layout: Layout) -> tuple[Ints, Ints, list[Misfit]]:
-    """Return each job's partition and queue, and who has none of those there are."""
+def _places(jobs: Workload, layout: Layout) -> tuple[_Places, list[Misfit]]:
+    """Return where each job belongs, and who has no place among those there are."""
+    cluster = layout.cluster
     partition, misfits = groups.assign(jobs, "partition", layout.partitions)
-    if not layout.cluster.queues:
-        return partition, np.full(len(jobs), -1, np.int64), misfits
-    queue, lost = groups.assign(jobs, "queue", tuple(layout.cluster.queues))
-    return partition, queue, misfits + lost
+    queue = np.full(len(jobs), -1, np.int64)
+    if cluster.queues:
+        queue, lost = groups.assign(jobs, "queue", tuple(cluster.queues))
+        misfits = misfits + lost
+    return _Places(partition, queue, groups.make_accounts(jobs, cluster, queue)), misfits
+
+
+def _fit(
+    arrivals: Arrivals,
+    layout: Layout,
+    shapes: Shapes,
+    places: _Places,
+    power: tuple[float, list[tuple[float, float]]],
+) -> tuple[Shapes, list[Misfit]]:
+    """Keep the options that could ever run; say who has none."""
+    jobs, cluster, accounts = arrivals.jobs, layout.cluster, places.accounts
+    (t0, steps), cap = power, None
+    if POWER in layout.shared:
+        longest = float(shapes.options.expect.max()) / min(cluster.rates.rates)
+        span = (t0, _horizon(jobs.column("submit"), t0, longest))
+        cap = capacity(layout, steps, jobs.meta, span), span
+    limits = (places.partition, accounts.of_job, accounts.procs)
+    shapes, misfits = fitting(jobs, layout, shapes, limits, cap)
+    least = np.full(len(jobs), MOST_PROCS)
+    np.minimum.at(least, shapes.job, shapes.options.procs)
+    return shapes, [*misfits, *groups.limit_misfits(jobs, cluster, places.queue, least)]
 
 
 def _without_done(shapes: Shapes, arrivals: Arrivals) -> Shapes:
@@ -303,27 +257,20 @@ def _horizon(submit: Floats, t0: float, longest: float) -> float:
     return last + max(4 * longest, 0.25 * (last - t0), 2 * DAY)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Draft:
-    """What the rows of jobs are made of."""
-
-    arrivals: Arrivals
-    layout: Layout
-    shapes: Shapes
-    partition: Ints
-    queue: Ints
-    accounts: groups.Accounts
-
-
-def _job_rows(draft: _Draft, times: tuple[Floats, Ints, Floats], seed: SeedSequence) -> JobRows:
-    submit, after, think = times
-    arrivals, layout = draft.arrivals, draft.layout
+def _job_rows(
+    arrivals: Arrivals,
+    layout: Layout,
+    shapes: Shapes,
+    places: _Places,
+    links: Links,
+    seed: SeedSequence,
+) -> JobRows:
+    submit = np.array(arrivals.jobs.column("submit"), dtype=np.float64)
     count = submit.size
-    first, options = draft.shapes.first_and_count(count)
-    lead = np.minimum(first, max(draft.shapes.job.size - 1, 0))
-    shape = draft.shapes.options
-    columns = Columns(submit, shape.work[lead], shape.expect[lead], shape.procs[lead])
-    queue_rank, factor = groups.queue_ranks(tuple(layout.cluster.queues), draft.queue)
+    first, options = shapes.first_and_count(count)
+    shape = shapes.options
+    columns = Columns(submit, shape.work[first], shape.expect[first], shape.procs[first])
+    queue_rank, factor = groups.queue_ranks(tuple(layout.cluster.queues), places.queue)
     launch = completion = np.zeros(count)
     overheads = layout.cluster.overheads
     if overheads is not None:
@@ -332,19 +279,19 @@ def _job_rows(draft: _Draft, times: tuple[Floats, Ints, Floats], seed: SeedSeque
     running = np.isfinite(arrivals.start)
     return JobRows(
         submit=submit,
-        partition=draft.partition,
+        partition=places.partition,
         user=groups.users(arrivals.jobs)[0],
-        rank=ranks(layout, draft.partition, queue_rank, columns),
+        rank=ranks(layout, places.partition, queue_rank, columns),
         queue_rank=queue_rank,
         queue_factor=factor,
-        accounts=draft.accounts.of_job,
+        accounts=places.accounts.of_job,
         first_option=first,
         options=options,
-        limited=draft.shapes.limited[lead],
+        limited=shapes.limited[first],
         launch=launch,
         completion=completion,
-        after=after,
-        think=think,
+        after=links[0],
+        think=links[1],
         initial_start=arrivals.start,
         initial_done=np.where(running, arrivals.done, 0.0),
     )

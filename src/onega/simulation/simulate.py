@@ -22,7 +22,7 @@ from onega.core.tables import TableLike
 from onega.core.workload import Workload
 from onega.kernels.engine import Floats, Ints, Records
 from onega.simulation import setup
-from onega.simulation.detailed_build import Circumstances
+from onega.simulation.detailed_arrivals import Circumstances
 from onega.simulation.run import Outcome, Progress, Task
 
 Ties = Literal["instant", "event"]

@@ -1,0 +1,94 @@
+"""What a run is given, and its jobs in the order of arrival."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onega.core.cluster import MOST_PROCS
+from onega.core.errors import SimulationError
+from onega.core.events import Events
+from onega.core.laws import Draws
+from onega.core.machine_state import MachineState
+from onega.core.speedup import Speedup
+from onega.core.tables import TableLike
+from onega.core.workload import Workload
+from onega.simulation import setup
+from onega.simulation.detailed_problem import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Circumstances:
+    """What a run is given beside workload, machine and policy (see `onega.simulate`)."""
+
+    events: Events | None = None
+    dependencies: bool = False
+    initial: MachineState | None = None
+    moldable: Speedup | TableLike | None = None
+    demands: TableLike | None = None
+    patience: Draws | None = None
+
+    @property
+    def are_plain(self) -> bool:
+        """Whether there are none."""
+        given = (self.events, self.initial, self.moldable, self.demands, self.patience)
+        return not self.dependencies and all(one is None for one in given)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrivals:
+    """Jobs in the order of arrival.
+
+    Attributes
+    ----------
+    workload
+        All jobs as given, those of the initial state first.
+    row
+        The workload's row of each job by arrival.
+    jobs
+        The workload by arrival.
+    start, done
+        By arrival: since when a job runs already (NaN: it doesn't), and work done.
+    later
+        By arrival: which jobs aren't of the initial state.
+    """
+
+    workload: Workload
+    row: Ints
+    jobs: Workload
+    start: Floats
+    done: Floats
+    later: Ints
+
+    @classmethod
+    def of(cls, workload: Workload, initial: MachineState | None) -> Arrivals:
+        """Put the initial state's jobs before the others, and all into the order of arrival."""
+        everything = workload
+        start, done, before = np.full(len(workload), np.nan), np.zeros(len(workload)), 0
+        if initial is not None:
+            before = len(initial.workload)
+            _check_initial(workload, initial)
+            table = initial.workload.table.vstack(workload.table)
+            note = f"{before} jobs of a state at {initial.time:g} s before the others"
+            everything = Workload(table, workload.meta.noting(note))
+            start = np.concatenate([initial.start, start])
+            done = np.concatenate([initial.done, done])
+        setup.check_jobs(everything, MOST_PROCS)
+        submit = everything.table["submit"]
+        row = np.arange(len(everything))
+        if not submit.is_sorted():
+            row = np.lexsort((everything.table["job"].to_numpy(), submit.to_numpy()))
+        jobs = Workload(everything.table[row], everything.meta)
+        return cls(everything, row, jobs, start[row], done[row], np.flatnonzero(row >= before))
+
+
+def _check_initial(workload: Workload, initial: MachineState) -> None:
+    submit = workload.column("submit")
+    early = np.flatnonzero(submit < initial.time)
+    if early.size:
+        raise SimulationError(
+            f"jobs that come after a state at {initial.time:g} s can't be submitted before it; "
+            "keep those with workload.select(pl.col('submit') >= time)",
+            jobs=workload.table["job"].gather(early).to_list(),
+        )
