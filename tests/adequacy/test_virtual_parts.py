@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -16,15 +17,17 @@ import onega
 from onega.comparison import virtual_keeper, virtual_tools
 from onega.comparison.experiment import compare_with_models, make_stream
 from onega.comparison.overheads import OverheadLaw, Overheads, Release
-from onega.comparison.virtual import (
-    VirtualResult,
-    VirtualRun,
-    check_stream,
-    limit_minutes,
-    prepare_folder,
+from onega.comparison.virtual import check_stream, prepare_folder
+from onega.comparison.virtual_collect import (
+    collect,
+    finished,
+    handovers,
+    node_numbers,
+    unix_time,
 )
-from onega.comparison.virtual_collect import collect, handovers, node_numbers, unix_time
 from onega.comparison.virtual_conf import VirtualConf, scheduler_parameters
+from onega.comparison.virtual_drive import Action, Drive, limit_minutes, plan_actions
+from onega.comparison.virtual_result import VirtualResult, VirtualRun
 
 
 def stream(n=60, seed=0, procs=8):
@@ -80,6 +83,104 @@ def test_streams_begin_at_zero_and_hold_no_waits():
 )
 def test_limits_in_minutes(estimate, runtime, minutes):
     assert limit_minutes(estimate, runtime) == minutes
+
+
+def test_events_become_commands_for_jobs_and_nodes():
+    events = onega.Events(
+        {
+            "time": [5.0, 1.0, 9.0, 7.0, 8.0],
+            "event": ["up", "down", "drain", "kill", "fail"],
+            "procs": [1, 3, None, None, None],
+            "job": [None, None, None, 2, None],
+            "node": [None, None, "2", None, "1,3-4"],
+        }
+    )
+    found = [(a.time, a.word, a.job, a.nodes) for a in plan_actions(events, stream(3), 8)]
+    # The highest three go down, the lowest of them comes back.
+    assert found == [
+        (1.0, "fail", None, (8, 7, 6)),
+        (5.0, "return", None, (6,)),
+        (7.0, "kill", 2, ()),
+        (8.0, "fail", None, (1, 3, 4)),
+        (9.0, "drain", None, (2,)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"event": "cancel", "job": 99}, "no job 99 in the stream"),
+        ({"event": "fail", "node": "9"}, "no node 9, but 8 nodes"),
+        ({"event": "down", "procs": 9}, "9 processors: only 8"),
+        ({"event": "up", "procs": 1}, "1 processors: only 0"),
+        ({"event": "cap", "watts": 5.0}, "know no 'cap'"),
+        ({"event": "reserve", "procs": 2, "until": 9.0}, "know no 'reserve'"),
+    ],
+)
+def test_events_that_virtual_nodes_cannot_have_are_refused_first(row, words, tmp_path):
+    table = {key: [value] for key, value in ({"time": 1.0} | row).items()}
+    with pytest.raises(onega.SimulationError, match=f"row 1: .*{words}"):
+        onega.virtual(stream(3), tmp_path / "v", procs=8, events=table)
+    with pytest.raises(onega.SimulationError, match="unknown interruption 'sleep'"):
+        onega.virtual(stream(3), tmp_path / "v", procs=8, interruption="sleep")
+    assert not (tmp_path / "v").exists()
+
+
+class HeardBy:
+    """Stands for a Slurm that is up: notes what it is told."""
+
+    def __init__(self):
+        self.told, self.speed = [], 1e9
+
+    def tell(self, *words):
+        self.told.append(words)
+
+    def set_nodes(self, nodes, state):
+        self.told.append((state, *nodes))
+
+    def submit(self, width, seconds, limit, name, *, requeue):
+        self.told.append(("submit", name, requeue))
+        return 100 + int(name)
+
+    def real_seconds_until(self, instant):
+        return 0.0
+
+    def nodes_out(self):
+        return [1, 5]
+
+
+def test_jobs_and_nodes_hear_of_events_in_order(monkeypatch):
+    jobs = onega.Workload(
+        {"job": [1, 2], "submit": [0.0, 5.0], "runtime": [9.0, 9.0], "procs": [1, 1]}
+    )
+    actions = [
+        Action(1.0, "cancel", job=1),
+        Action(1.0, "interrupt", job=1),
+        Action(2.0, "fail", nodes=(5,)),
+        Action(3.0, "kill", job=1),
+        Action(4.0, "interrupt", job=2),
+        Action(5.0, "cancel", job=2),
+    ]
+    monkeypatch.setattr(Drive, "_wait_for_ends", lambda self, progress: None)
+    slurm = HeardBy()
+    drive = Drive(slurm, jobs, actions, rule="lost")
+    shares = []
+    drive.run(0.0, shares.append)
+    # Job 2 is withdrawn at the instant of its submission, before it; interrupting it was nothing.
+    assert slurm.told == [
+        ("submit", "1", False),
+        ("scancel", "--state=PENDING", "101"),
+        ("scancel", "--state=RUNNING", "101"),
+        ("DOWN", 5),
+        ("scancel", "101"),
+    ]
+    assert drive.never == {2}
+    assert shares[-1] == pytest.approx(0.9)
+    # What Slurm took out of service by itself comes back; what an event took out doesn't.
+    slurm.told.clear()
+    drive._cared -= 60
+    drive._care()
+    assert slurm.told == [("RESUME", 1)]
 
 
 def test_only_folders_of_earlier_runs_are_cleared(tmp_path):
@@ -168,6 +269,13 @@ def test_logs_are_read_to_the_millisecond(left_behind):
     assert unix_time("Unknown") is None
 
 
+def test_a_requeued_job_counts_once(tmp_path):
+    assert finished(tmp_path) == 0
+    lines = [f"JobId={number} UserId=a JobState=NODE_FAIL \n" for number in (1, 2, 1, 11)]
+    (tmp_path / "jobcomp.log").write_text("".join(lines) + "JobId=12 UserId=")
+    assert finished(tmp_path) == 3
+
+
 def test_laws_of_overheads_are_found_again():
     """40 000 draws: mean within 4·sd/√n, of the law and of what it draws; error rate 1e-4."""
     rng = np.random.default_rng(3)
@@ -214,10 +322,10 @@ def test_overheads_are_applied_saved_and_loaded(laws, tmp_path):
         Overheads.load(tmp_path / "bad.json")
 
 
-def pretend(laws, jobs, procs=8):
-    """Two "real" runs: the model of Slurm itself, with two draws of its loops' phases."""
+def pretend(laws, jobs, procs=8, seeds=(1, 2)):
+    """Make "real" runs: the model of Slurm itself, each with a draw of its loops' phases."""
     runs = []
-    for seed in (1, 2):
+    for seed in seeds:
         schedule = onega.simulate(jobs, procs, "slurm", rng=seed)
         log = jobs.with_columns(
             pl.Series("wait", schedule.start - jobs.column("submit")),
@@ -225,8 +333,25 @@ def pretend(laws, jobs, procs=8):
             note="pretended",
         )
         runs.append(VirtualRun(log, pl.DataFrame(), 1.0, 0.0))
-    pair = onega.adequacy(runs[0].log, runs[1].log)
-    return VirtualResult(jobs, procs, 20.0, "", "none", tuple(runs), (pair,), laws)
+    pairs = tuple(onega.adequacy(a.log, b.log) for a, b in itertools.combinations(runs, 2))
+    return VirtualResult(jobs, procs, 20.0, "", "none", tuple(runs), pairs, laws)
+
+
+def test_the_reference_is_taken_over_all_pairs_of_runs(laws):
+    result = pretend(laws, stream(120, seed=4), seeds=(1, 2, 3))
+    every = [pair.P for pair in result.pairs]
+    assert len(every) == 3
+    assert min(every) < result.ideal < max(every)
+    assert result.ideal == pytest.approx(np.mean(every))
+    rows = result.prefixes()
+    assert [row["jobs"] for row in rows] == [50, 100, 120]
+    assert rows[-1]["P"] == pytest.approx(result.ideal)
+    assert (rows[-1]["P_min"], rows[-1]["P_max"]) == (min(every), max(every))
+    first = [pair.prefixes((50,))[0] for pair in result.pairs]
+    assert rows[0]["different"] == pytest.approx(np.mean([row.different for row in first]))
+    alone = pretend(laws, stream(60), seeds=(1,))
+    assert np.isnan(alone.ideal)
+    assert alone.prefixes() == []
 
 
 def test_models_beside_the_real_system(laws):

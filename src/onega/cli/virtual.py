@@ -15,7 +15,7 @@ from onega.cli.options import FromOption, JsonOption, SeedOption, TraceArgument,
 
 if TYPE_CHECKING:
     from onega.comparison.experiment import ModelTable
-    from onega.comparison.virtual import VirtualResult
+    from onega.comparison.virtual_result import VirtualResult
     from onega.core.workload import Workload
 
 
@@ -55,6 +55,18 @@ def virtual(
     load: Annotated[
         float | None, typer.Option(metavar="L", help="With --sample: offered load.")
     ] = None,
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Table of events: cancel, kill, fail, return, drain, ….",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    interruption: Annotated[
+        str, typer.Option(metavar="RULE", help="Of interrupted jobs: requeue or lost.")
+    ] = "requeue",
     models: Annotated[
         str | None,
         typer.Option(metavar="P,Q,…", help="Simulate too, under these: easy,conservative,slurm."),
@@ -69,12 +81,14 @@ def virtual(
     services. All of it runs on loopback and is gone afterwards.
     """
     from onega.comparison.virtual import virtual as run
+    from onega.traces.named import read_events
 
     signal.signal(signal.SIGTERM, _terminated)
     log = read_trace(trace, format=format)
     stream = log if jobs is None else log.sorted().head(jobs)
     if sample is not None:
         stream = _draw(stream, sample, procs=procs, shrink=shrink, load=load, seed=seed)
+    table_of_events = None if events is None else read_events(events)
     with progress("running", total=1.0) as done:
         result = run(
             stream,
@@ -83,6 +97,8 @@ def virtual(
             speed=speed,
             repeat=repeat,
             settings=settings,
+            events=table_of_events,
+            interruption=interruption,
             progress=done,
         )
     table = None
@@ -138,14 +154,20 @@ def _print(result: VirtualResult, title: str) -> None:
         "took, s",
     )
     emit_table(f"{title}: {result.version} on {result.procs} virtual processors", rows, heads)
-    if result.pairs:
-        prefixes = [(row.jobs, row.P, row.different) for row in result.pairs[0].prefixes()]
-        emit_table("Runs 1 and 2", prefixes, ("first jobs", "P, seconds", "different waits"))
-        values = f"{figures['P_ideal_min']:.4g} to {figures['P_ideal_max']:.4g} s"
-        out().print(
-            f"P_ideal = {result.ideal:.4g} s (median of {len(result.pairs)} pairs, {values})",
-            markup=False,
-        )
+    if not result.pairs:
+        return
+    if figures["P_undefined"]:
+        remark(f"P_ideal is undefined: {figures['P_undefined']}")
+        return
+    keys = ("jobs", "P", "P_min", "P_max", "different")
+    prefixes = [tuple(row[key] for key in keys) for row in result.prefixes()]
+    several = len(result.pairs) > 1
+    title = f"All {len(result.pairs)} pairs of runs" if several else "Runs 1 and 2"
+    heads = ("first jobs", "P, s\nmean", "least", "most", "different\nwaits, mean")
+    emit_table(title, prefixes, heads)
+    values = f", {figures['P_ideal_min']:.4g} to {figures['P_ideal_max']:.4g} s" if several else ""
+    many = f"mean of {len(result.pairs)} pairs{values}" if several else "one pair"
+    out().print(f"P_ideal = {result.ideal:.4g} s ({many})", markup=False)
 
 
 def _print_models(table: ModelTable) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from onega.comparison.adequacy import Adequacy, adequacy, table_sizes
-from onega.comparison.virtual import VirtualResult
+from onega.comparison.virtual_result import VirtualResult
 from onega.core.cluster import Cluster
 from onega.core.errors import SimulationError
 from onega.core.policy import SLURM, Policy

@@ -8,22 +8,25 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from onega.comparison.adequacy import Adequacy, adequacy
+from onega.comparison.adequacy import adequacy
 from onega.comparison.overheads import OverheadLaw, Overheads, Release
-from onega.comparison.virtual_collect import collect, finished, handovers
+from onega.comparison.virtual_collect import collect, handovers
 from onega.comparison.virtual_conf import scheduler_parameters
+from onega.comparison.virtual_drive import RULES, Action, Drive, Progress, plan_actions
+from onega.comparison.virtual_result import STATUS, VirtualResult, VirtualRun
 from onega.comparison.virtual_slurm import VirtualSlurm, end_leftovers
 from onega.comparison.virtual_tools import find_programs, slurm_version
+from onega.core.checks import word
 from onega.core.errors import SimulationError
-from onega.core.plotting import Plottable
+from onega.core.events import Events
+from onega.core.tables import TableLike
 from onega.core.workload import Workload
 from onega.traces.writing import write
 
@@ -33,102 +36,20 @@ MARK = "onega-virtual.json"
 LEAD = 2.0
 """Real seconds between the machine's being up and the stream's first submission."""
 
-STALL = 120.0
-"""Real seconds without any end of a job, beyond the longest limit, before a run is given up."""
-
-Progress = Callable[[float], None]
+ATTEMPTS = 3
+"""Times that a run is made if the machine loses jobs on the way."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class VirtualRun:
-    """One run: the log it made, a row per job, and how clean it was."""
+class _Plan:
+    """What every run of one call does."""
 
-    log: Workload
-    jobs: pl.DataFrame
-    seconds: float
-    stolen: float
-
-    def quality(self) -> dict[str, float]:
-        """Return figures that tell a disturbed run: lateness, overruns, stolen processor time."""
-        late = self.jobs["submitted"] - self.jobs["due"]
-        over = self.jobs["overrun"]
-        return {
-            "wall_seconds": self.seconds,
-            "stolen_seconds": self.stolen,
-            "submission_late_mean": float(late.mean()),  # type: ignore[arg-type]
-            "submission_late_max": float(late.max()),  # type: ignore[arg-type]
-            "overrun_median": float(over.median()),  # type: ignore[arg-type]
-            "overrun_max": float(over.max()),  # type: ignore[arg-type]
-            "cut_off": int((self.jobs["state"] != "COMPLETED").sum()),
-            "by_backfill": int((self.jobs["by"] == "backfill").sum()),
-        }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class VirtualResult(Plottable):
-    """What a real Slurm did with a stream, once or several times. See `virtual`."""
-
-    FIGURES: ClassVar[str] = "adequacy"
-
-    stream: Workload
+    jobs: Workload
     procs: int
     speed: float
     parameters: str
-    version: str
-    runs: tuple[VirtualRun, ...]
-    pairs: tuple[Adequacy, ...]
-    overheads: Overheads
-
-    @property
-    def ideal(self) -> float:
-        """P_ideal: the median of P over all pairs of runs; NaN if there was one run only."""
-        return float(np.median([pair.P for pair in self.pairs])) if self.pairs else math.nan
-
-    @property
-    def results(self) -> dict[str, Adequacy]:
-        """Return the pairs by name, for figures."""
-        names = itertools.combinations(range(1, len(self.runs) + 1), 2)
-        return {f"runs {a} and {b}": p for (a, b), p in zip(names, self.pairs, strict=True)}
-
-    @property
-    def best(self) -> str:
-        """Return the first pair's name, for figures."""
-        return next(iter(self.results))
-
-    def summary(self) -> dict[str, Any]:
-        """Everything in one flat dictionary."""
-        values = [pair.P for pair in self.pairs]
-        flat: dict[str, Any] = {
-            "jobs": len(self.stream),
-            "procs": self.procs,
-            "speed": self.speed,
-            "scheduler_parameters": self.parameters,
-            "slurm": self.version,
-            "runs": len(self.runs),
-            "P_ideal": self.ideal if values else None,
-            "P_ideal_min": min(values, default=None),
-            "P_ideal_max": max(values, default=None),
-            "P_pairs": values,
-            "P_undefined": next((p.reason for p in self.pairs if not p.defined), None),
-            "prefixes": [
-                {"jobs": row.jobs, "P": row.P, "different": row.different}
-                for pair in self.pairs[:1]
-                for row in pair.prefixes()
-            ],
-        }
-        for number, run in enumerate(self.runs, start=1):
-            wait = float(np.mean(run.log.column("wait")))
-            flat[f"run{number}_mean_wait"] = wait
-            flat |= {f"run{number}_{key}": value for key, value in run.quality().items()}
-        return flat | {f"overhead_{key}": v for key, v in self.overheads.summary().items()}
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return one row per run and job."""
-        parts = [
-            run.jobs.with_columns(pl.lit(number).alias("run"))
-            for number, run in enumerate(self.runs, start=1)
-        ]
-        return pl.concat(parts)
+    actions: list[Action]
+    rule: str
 
 
 def virtual(
@@ -139,6 +60,8 @@ def virtual(
     speed: float = 20.0,
     repeat: int = 1,
     settings: str = "stock",
+    events: Events | TableLike | None = None,
+    interruption: str = RULES[0],
     progress: Progress | None = None,
 ) -> VirtualResult:
     """Let a real Slurm schedule a stream on virtual processors, and collect what it did.
@@ -158,9 +81,15 @@ def virtual(
         Virtual seconds in a real one; 1 is the seed's real-time mode. Up to 20 is faithful; at 100
         a launch takes a few virtual seconds.
     repeat
-        Runs of the same stream; two or more give the reference value P_ideal.
+        Runs of the same stream; two or more give the reference value P_ideal, over all pairs.
     settings
         ``"stock"``, ``"fine"``, a slurm.conf, or SchedulerParameters.
+    events
+        What happens to jobs and nodes, a table as `simulate` takes it: ``cancel`` (deleted while
+        it waits), ``kill``, ``interrupt``, ``fail``, ``return``, ``drain``, ``down``, ``up``. Each
+        processor is a node, numbered from 1.
+    interruption
+        What becomes of a job that is interrupted or whose node fails: ``"requeue"`` or ``"lost"``.
     progress
         Called with the share done.
 
@@ -174,8 +103,13 @@ def virtual(
         raise SimulationError(f"the speed is between 1 and 200 (20 is faithful), got {speed:g}")
     if repeat < 1:
         raise SimulationError(f"repeat is a number of runs, at least 1; got {repeat}")
+    word("interruption", interruption, RULES)
+    first = float(np.min(stream.column("submit")))
+    actions = [] if events is None else plan_actions(Events.of(events), jobs, procs)
+    actions = [replace(one, time=max(one.time - first, 0.0)) for one in actions]
     find_programs()
     parameters = scheduler_parameters(settings)
+    plan = _Plan(jobs, procs, speed, parameters, actions, interruption)
     place = prepare_folder(Path(folder))
     runs: list[VirtualRun] = []
     for number in range(1, repeat + 1):
@@ -184,8 +118,7 @@ def virtual(
             if progress is not None:
                 progress((before + share) / repeat)
 
-        slurm = VirtualSlurm(place / f"run-{number}", procs, speed=speed, parameters=parameters)
-        run = run_once(slurm, jobs, done)
+        run = _run_whole(place / f"run-{number}", plan, done)
         write(run.log, place / f"run-{number}.swf")
         runs.append(run)
     pairs = tuple(adequacy(a.log, b.log) for a, b in itertools.combinations(runs, 2))
@@ -245,55 +178,43 @@ def prepare_folder(folder: Path) -> Path:
     return place
 
 
-def limit_minutes(estimate: float, runtime: float) -> int:
-    """Return Slurm's limit: whole minutes, rounded up; the run time where nothing was requested."""
-    seconds = estimate if estimate > 0 else runtime
-    return max(1, math.ceil(seconds / 60))
+def _run_whole(folder: Path, plan: _Plan, progress: Progress) -> VirtualRun:
+    """Make a run, and make it again if the machine lost jobs that nobody asked it to lose."""
+    for attempt in range(1, ATTEMPTS + 1):
+        slurm = VirtualSlurm(folder, plan.procs, speed=plan.speed, parameters=plan.parameters)
+        run = replace(_run_once(slurm, plan, progress), attempts=attempt)
+        lost = _lost(run, plan)
+        if not lost:
+            return run
+        if attempt < ATTEMPTS:
+            shutil.rmtree(folder)
+    raise SimulationError(
+        f"Slurm lost {len(lost)} of {len(plan.jobs)} jobs, {ATTEMPTS} times over: the machine is "
+        f"too busy for {plan.speed:g} x; try a lower speed",
+        jobs=lost,
+    )
 
 
-def run_once(slurm: VirtualSlurm, jobs: Workload, progress: Progress) -> VirtualRun:
-    """Start Slurm, submit the stream at its instants, wait for the last end, take it down."""
+def _run_once(slurm: VirtualSlurm, plan: _Plan, progress: Progress) -> VirtualRun:
+    """Start Slurm, do everything at its instant, wait for the last end, take it down."""
     began, steal = time.monotonic(), _stolen()
     with slurm:
+        drive = Drive(slurm, plan.jobs, plan.actions, rule=plan.rule)
         zero = math.ceil(slurm.now() + LEAD * slurm.speed)
-        _submit_all(slurm, jobs, zero, progress)
-        _wait_for_ends(slurm, jobs, progress)
+        drive.run(zero, progress)
     rows = collect(slurm.folder)
     slurm.tidy()
-    log, table = _as_log(jobs, rows, zero, slurm)
+    log, table = _as_log(plan.jobs, rows, zero, slurm)
     return VirtualRun(log, table, time.monotonic() - began, _stolen() - steal)
 
 
-def _submit_all(slurm: VirtualSlurm, jobs: Workload, zero: float, progress: Progress) -> None:
-    columns = [jobs.column(name) for name in ("job", "submit", "procs", "runtime")]
-    estimates = jobs.column("estimate").astype(np.float64)
-    for number, (job, submit, width, runtime) in enumerate(zip(*columns, strict=True)):
-        wait = slurm.real_seconds_until(zero + submit)
-        while wait > 0:
-            time.sleep(min(wait, 1.0))
-            if wait > 1:
-                slurm.check_alive()
-            wait = slurm.real_seconds_until(zero + submit)
-        limit = limit_minutes(float(estimates[number]), float(runtime))
-        slurm.submit(int(width), float(runtime), limit, str(int(job)))
-        progress(0.9 * (number + 1) / len(jobs))
-
-
-def _wait_for_ends(slurm: VirtualSlurm, jobs: Workload, progress: Progress) -> None:
-    longest = float(np.nanmax(np.fmax(jobs.column("estimate"), jobs.column("runtime"))))
-    patience = STALL + 2 * longest / slurm.speed
-    seen, since = -1, time.monotonic()
-    while (done := finished(slurm.folder)) < len(jobs):
-        if done > seen:
-            seen, since = done, time.monotonic()
-        slurm.check_alive()
-        if time.monotonic() - since > patience:
-            raise SimulationError(
-                f"no job has ended for {patience:.0f} s; {done} of {len(jobs)} are done; "
-                f"see {slurm.folder / 'slurmctld.log'}"
-            )
-        progress(0.9 + 0.1 * done / len(jobs))
-        time.sleep(0.2)
+def _lost(run: VirtualRun, plan: _Plan) -> list[int]:
+    """Return jobs that neither ended nor were touched by an event."""
+    if any(one.nodes for one in plan.actions):
+        return []
+    accounted = {one.job for one in plan.actions}
+    accounted |= set(run.jobs.filter(pl.col("state").is_in(list(STATUS)))["job"].to_list())
+    return [job for job in plan.jobs.column("job").tolist() if job not in accounted]
 
 
 def _as_log(
@@ -312,19 +233,21 @@ def _as_log(
         launch=pl.col("launched") - pl.col("start"),
         completion=pl.col("end") - last.to_series(),
     )
-    # By the clocks' difference a start may seem to come milliseconds before the submission.
+    # By the clocks' difference a start may seem to come milliseconds before the submission; on a
+    # busy machine a short job may even seem to be over by then.
     began = pl.max_horizontal("start", "due")
+    ran = pl.col("by").is_not_null()
     found = table.select(
         "job",
-        wait=began - pl.col("due"),
-        runtime=pl.col("end") - began,
-        state=pl.col("state"),
+        wait=pl.when(ran).then(began).otherwise("end") - pl.col("due"),
+        runtime=pl.when(ran).then(pl.max_horizontal(pl.col("end") - began, 0.0)),
+        status=pl.col("state").replace_strict(STATUS, default="failed"),
     )
-    words = {"COMPLETED": "completed", "TIMEOUT": "timeout", "CANCELLED": "cancelled"}
-    log = jobs.table.drop("wait", "runtime", "status").join(found, on="job", maintain_order="left")
-    log = log.with_columns(status=pl.col("state").replace_strict(words, default="failed")).drop(
-        "state"
+    log = jobs.table.drop("wait", "runtime", "status").join(
+        found, on="job", how="left", maintain_order="left"
     )
+    # Whom an event cancelled before it was submitted, Slurm has never heard of.
+    log = log.with_columns(pl.col("status").fill_null("cancelled"))
     note = f"run by a real Slurm on {slurm.procs} virtual processors at {slurm.speed:g}x"
     meta = jobs.meta.noting(note, source=f"Slurm, {slurm.folder.name}")
     return Workload(log, meta), table

@@ -21,6 +21,7 @@ _EVENTS: Final = (
 LONGEST_GAP: Final = 20.0
 """Virtual seconds after which a start is no longer taken for the consequence of an end."""
 
+_ENDED: Final = re.compile(rb"^JobId=(\d+) .*\n", re.MULTILINE)
 _WORDS: Final = re.compile(r"(\w+)=(\S*)")
 
 SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
@@ -49,15 +50,16 @@ def unix_time(text: str) -> float | None:
 
 
 def finished(folder: Path) -> int:
-    """Count the jobs that have ended."""
+    """Count the jobs that have ended, or ended once and were requeued."""
     path = folder / "jobcomp.log"
-    return path.read_bytes().count(b"\n") if path.is_file() else 0
+    return len(set(_ENDED.findall(path.read_bytes()))) if path.is_file() else 0
 
 
 def collect(folder: Path) -> pl.DataFrame:
     """Read jobcomp.log (every job, whole seconds) and slurmctld.log (milliseconds, who started it).
 
-    Where slurmctld.log lacks a stamp, the whole second of jobcomp.log stands.
+    Where slurmctld.log lacks a stamp, the whole second of jobcomp.log stands. Of a job that was
+    requeued, the last time that it ran stands.
     """
     jobs: dict[int, dict[str, Any]] = {}
     for line in (folder / "jobcomp.log").read_text(errors="replace").splitlines():
@@ -117,7 +119,7 @@ def handovers(jobs: pl.DataFrame) -> npt.NDArray[np.float64]:
     """
     last: dict[int, tuple[float, int]] = {}
     found = []
-    for job in jobs.sort("start").iter_rows(named=True):
+    for job in jobs.filter(pl.col("by").is_not_null()).sort("start").iter_rows(named=True):
         nodes = node_numbers(job["node_list"])
         before = [last[node] for node in nodes if node in last]
         if before and job["by"] == "main":

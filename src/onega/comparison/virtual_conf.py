@@ -130,7 +130,8 @@ MaxJobCount=200000
 TreeWidth=256
 CompleteWait=0
 EnforcePartLimits=NO
-JobRequeue=0
+# A job whose launch failed is launched again.
+JobRequeue=1
 SchedulerType=sched/backfill
 SchedulerParameters={self.scaled_parameters()}
 PriorityType=priority/basic

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self, cast
@@ -38,6 +38,12 @@ really began."""
 SOCKET_PATH_LIMIT = 100
 FIRST_PORT, LAST_PORT = 20_000, 60_000
 
+PATIENCE = 30.0
+"""Real seconds for which a request that Slurm didn't hear is made again."""
+
+PASSING = ("authentication", "contact", "timed out", "Socket", "Zero Bytes", "temporarily")
+"""Words of errors that pass."""
+
 _HOLDER = """
 import json, os, signal, time
 time.time()
@@ -45,6 +51,9 @@ keys = ("LD_PRELOAD", "FAKETIME", "FAKETIME_SHARED")
 print(json.dumps([os.getpid(), {key: os.environ[key] for key in keys}]), flush=True)
 signal.pause()
 """
+
+
+_Done = subprocess.CompletedProcess[str]
 
 
 class VirtualSlurm:
@@ -135,7 +144,7 @@ class VirtualSlurm:
         files = {"key-file": key, "socket": place / "socket", "pid-file": place / "pid"}
         files |= {"log-file": place / "log", "seed-file": place / "seed"}
         options = [f"--{name}={path}" for name, path in files.items()]
-        self._spawn("munged", "-F", *options, "--num-threads=4", "--force")
+        self._spawn("munged", "-F", *options, "--num-threads=8", "--force")
         ask = [self.programs["munge"], "-n", "-S", str(place / "socket")]
         self._wait(lambda: not subprocess.run(ask, capture_output=True).returncode, 20, "munged")
 
@@ -172,8 +181,14 @@ class VirtualSlurm:
         """Return how long to sleep until an instant of the virtual clock."""
         return (virtual - self.now()) / self.speed
 
-    def submit(self, width: int, seconds: float, limit: int, name: str) -> int:
-        """Submit a job; return Slurm's number for it."""
+    def submit(
+        self, width: int, seconds: float, limit: int, name: str, *, requeue: bool = True
+    ) -> int:
+        """Submit a job; return Slurm's number for it.
+
+        On a fast clock Slurm's and munge's own retries last only milliseconds, so that a machine
+        with other work looks dead for a moment: then it is asked again.
+        """
         script = SCRIPT.format(
             launches=self.folder / "launches",
             squeue=self.programs["squeue"],
@@ -181,26 +196,60 @@ class VirtualSlurm:
             micros=round(seconds * 1e6),
         )
         options = ["-N", str(width), "-t", str(limit), "-J", name, "-o", "/dev/null", "--chdir=/"]
-        done = subprocess.run(
-            [self.programs["sbatch"], "--parsable", *options],
-            input=script,
+        options.append("--requeue" if requeue else "--no-requeue")
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            done = self._run("sbatch", "--parsable", *options, given=script)
+            if not done.returncode:
+                return int(done.stdout.split(";")[0])
+            self.check_alive()
+            said = done.stderr.strip()
+            if time.monotonic() > deadline or not any(word in said for word in PASSING):
+                raise SimulationError(f"Slurm refused job {name}: {said}")
+            time.sleep(0.2)
+            # Perhaps only the answer was lost.
+            heard = self.tell("squeue", "-h", "-n", name, "-o", "%A").split()
+            if heard:
+                return int(heard[0])
+
+    def set_nodes(self, nodes: Sequence[int], state: str) -> None:
+        """Set the state of nodes, numbered from 1: ``DOWN``, ``DRAIN`` or ``RESUME``."""
+        names = ",".join(self.conf.node_names[number - 1] for number in nodes)
+        self.tell("scontrol", "update", f"NodeName={names}", f"State={state}", "Reason=event")
+
+    def nodes_out(self) -> list[int]:
+        """Return the numbers of the nodes that are down or drained."""
+        said = self.tell("sinfo", "-h", "-N", "-t", "down,drained,draining,fail", "-o", "%N")
+        return sorted({int(name.lstrip("v")) for name in said.split()})
+
+    def jobs_left(self) -> bool:
+        """Tell whether any job waits or runs."""
+        return bool(self.tell("squeue", "-h", "-t", "PD,R,CF,S,RQ", "-o", "%A").strip())
+
+    def run(self, program: str, *arguments: str) -> str:
+        """Run one of Slurm's programs on the virtual clock; return what it prints."""
+        return self._run(program, *arguments).stdout
+
+    def tell(self, program: str, *arguments: str) -> str:
+        """Run a program as `run` does, and again while it fails for reasons that pass."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            done = self._run(program, *arguments)
+            passing = done.returncode and any(word in done.stderr for word in PASSING)
+            if not passing or time.monotonic() > deadline:
+                return done.stdout
+            self.check_alive()
+            time.sleep(0.2)
+
+    def _run(self, program: str, *arguments: str, given: str | None = None) -> _Done:
+        return subprocess.run(
+            [self.programs.get(program, program), *arguments],
+            input=given,
             text=True,
             capture_output=True,
             env=self.environment,
             check=False,
         )
-        if done.returncode:
-            self.check_alive()
-            raise SimulationError(f"Slurm refused job {name}: {done.stderr.strip()}")
-        return int(done.stdout.split(";")[0])
-
-    def run(self, program: str, *arguments: str) -> str:
-        """Run one of Slurm's programs on the virtual clock; return what it prints."""
-        command = [self.programs.get(program, program), *arguments]
-        done = subprocess.run(
-            command, text=True, capture_output=True, env=self.environment, check=False
-        )
-        return done.stdout
 
     def check_alive(self) -> None:
         """Refuse to go on if a daemon has ended."""
