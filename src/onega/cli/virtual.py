@@ -163,8 +163,8 @@ def _print(result: VirtualResult, title: str) -> None:
     prefixes = [tuple(row[key] for key in keys) for row in result.prefixes()]
     several = len(result.pairs) > 1
     title = f"All {len(result.pairs)} pairs of runs" if several else "Runs 1 and 2"
-    heads = ("first jobs", "P, s\nmean", "least", "most", "different\nwaits, mean")
-    emit_table(title, prefixes, heads)
+    columns = ("first jobs", "P, s\nmean", "least", "most", "different\nwaits, mean")
+    emit_table(title, prefixes, columns)
     values = f", {figures['P_ideal_min']:.4g} to {figures['P_ideal_max']:.4g} s" if several else ""
     many = f"mean of {len(result.pairs)} pairs{values}" if several else "one pair"
     out().print(f"P_ideal = {result.ideal:.4g} s ({many})", markup=False)
