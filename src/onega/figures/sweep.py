@@ -64,9 +64,8 @@ def curve(
     if not numeric:
         figure.update_xaxes(type="category")
     figure.update_yaxes(scaled.axis(), rangemode="tozero")
-    rest = [name for name in _spread(sweep, table) if name not in (x, by)]
     title = f"{scaled.label.capitalize()} over {_words(x)}"
-    return styled(figure, title, _note(table, rest))
+    return styled(figure, title, _note(sweep, table, [x, by] if by else [x]))
 
 
 def surface(
@@ -86,7 +85,7 @@ def surface(
     scaled = _scaled(measure, table[measure])
     value = pl.col(measure).mean() / scaled.divisor
     cells = table.group_by(x, y).agg(value.alias("value"))
-    across, down = (cells[name].unique().sort().to_list() for name in (x, y))
+    across, down = (_places(table[name]) for name in (x, y))
     known = {(row[x], row[y]): row["value"] for row in cells.to_dicts()}
     z = [[known.get((one, other)) for one in across] for other in down]
     figure = go.Figure(
@@ -102,9 +101,9 @@ def surface(
     )
     figure.update_xaxes(axis(_words(x)), type="category")
     figure.update_yaxes(axis(_words(y)), type="category")
-    rest = [name for name in _spread(sweep, table) if name not in (x, y)]
     unit = f" ({scaled.unit})" if scaled.unit else ""
-    return styled(figure, f"{scaled.label.capitalize()}{unit}", _note(table, rest, band=False))
+    note = _note(sweep, table, [x, y], band=False)
+    return styled(figure, f"{scaled.label.capitalize()}{unit}", note)
 
 
 def trade_off(
@@ -158,10 +157,10 @@ def draw_all(sweep: Sweep) -> dict[str, go.Figure]:
 
 def _table(sweep: Sweep, measure: str) -> pl.DataFrame:
     """Return the runs that could be made; lists of numbers as texts."""
-    _check_measure(sweep, measure)
     table = sweep.lazy().filter(pl.col("error").is_null()).collect()
     if table.is_empty():
         raise ExperimentError("there is nothing to draw: no run is finished")
+    _check_measure(sweep, measure)
     lists = [name for name in sweep.varied if table[name].dtype == pl.List]
     return table.with_columns(pl.col(lists).cast(pl.List(pl.String)).list.join(" "))
 
@@ -193,6 +192,12 @@ def _chosen(sweep: Sweep, name: str, table: pl.DataFrame) -> str:
     return name
 
 
+def _places(values: pl.Series) -> list[Any]:
+    """Return the different values: numbers in their order, words in the order of the spec."""
+    different = values.unique(maintain_order=True)
+    return (different.sort() if values.dtype.is_numeric() else different).to_list()
+
+
 def _groups(table: pl.DataFrame, by: str | None) -> list[tuple[str | None, pl.DataFrame]]:
     if by is None:
         return [(None, table)]
@@ -201,21 +206,20 @@ def _groups(table: pl.DataFrame, by: str | None) -> list[tuple[str | None, pl.Da
 
 
 def _named(by: str, value: Any) -> str:  # noqa: ANN401
-    return str(value) if isinstance(value, str) else f"{_words(by)} {_mark(value)}"
+    if isinstance(value, str):
+        return value
+    return f"{by.rpartition('.')[2].replace('_', ' ')} {_mark(value)}"
 
 
 def _summarised(rows: pl.DataFrame, x: str, measure: str, scaled: _Scaled) -> pl.DataFrame:
     value = pl.col(measure) / scaled.divisor
-    return (
-        rows.group_by(x)
-        .agg(
-            value.mean().alias("mean"),
-            value.min().alias("low"),
-            value.max().alias("high"),
-            pl.len().alias("runs"),
-        )
-        .sort(x)
+    found = rows.group_by(x, maintain_order=True).agg(
+        value.mean().alias("mean"),
+        value.min().alias("low"),
+        value.max().alias("high"),
+        pl.len().alias("runs"),
     )
+    return found.sort(x) if found[x].dtype.is_numeric() else found
 
 
 def _add_band(figure: go.Figure, found: pl.DataFrame, x: str, colour: str) -> None:
@@ -226,6 +230,7 @@ def _add_band(figure: go.Figure, found: pl.DataFrame, x: str, colour: str) -> No
     figure.add_scatter(
         x=[*places, *reversed(places)],
         y=[*found["high"].to_list(), *reversed(found["low"].to_list())],
+        mode="lines",
         fill="toself",
         fillcolor=f"rgba({red},{green},{blue},0.15)",
         line={"width": 0},
@@ -301,13 +306,16 @@ def _mark(value: Any) -> str:  # noqa: ANN401
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _note(table: pl.DataFrame, rest: Sequence[str], *, band: bool = True) -> str:
-    """Say what the means go over."""
-    if not rest:
+def _note(sweep: Sweep, table: pl.DataFrame, shown: list[str], *, band: bool = True) -> str:
+    """Say what the means go over: what still differs between runs at one place of the figure."""
+    rest = [name for name in _spread(sweep, table) if name not in shown]
+    inside = table.group_by(shown).agg(pl.col(rest).n_unique())
+    most = {name: max(inside[name].to_list()) for name in rest}
+    over = [f"{_words(name)} ({most[name]})" for name in rest if most[name] > 1]
+    if not over:
         return f"{table.height:,} runs"
-    over = ", ".join(f"{_words(name)} ({table[name].n_unique()})" for name in rest)
     reach = "; bands: lowest to highest run" if band else ""
-    return f"{table.height:,} runs, means over {over}{reach}"
+    return f"{table.height:,} runs, means over {', '.join(over)}{reach}"
 
 
 KINDS: Final[Mapping[str, Callable[..., go.Figure]]] = {
