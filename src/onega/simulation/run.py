@@ -125,7 +125,7 @@ def _run_easy(task: Task) -> Outcome:
     columns, procs = task.columns, task.cluster.procs
     running, line = make_running(task.size, procs), make_line()
     count = np.array([0, 0, 0, 0, procs])
-    for rounds in _rounds():
+    for rounds in portions():
         reason = run_easy(columns, running, line, count, rounds)
         if task.progress is not None:
             task.progress(float(count[NEXT]) / task.size)
@@ -187,14 +187,14 @@ def _portions(
     machine: Records, logs: list[tuple[Records, str, list[Records]]], task: Task
 ) -> Iterator[int]:
     """Yield how many rounds to run next; after each portion empty the log and tell the progress."""
-    for rounds in _rounds():
+    for rounds in portions():
         yield rounds
         _empty(machine, logs)
         if task.progress is not None:
             task.progress(float(machine[0]["departed"]) / task.size)
 
 
-def _rounds() -> Iterator[int]:
+def portions() -> Iterator[int]:
     """Yield numbers of rounds that take about `PORTION_SECONDS` each, without jumping."""
     rounds = 4096
     while True:

@@ -1,0 +1,408 @@
+"""Passes with at most one reservation where availability only grows: blocking orders and EASY.
+
+Without a calendar everything held comes free at some expected end and is not taken again, so that
+the smallest availability of a stretch from now on is that of now, or, if the stretch reaches
+beyond the reservation's begin (the *shadow*), the smaller of now and then. Two rows are enough:
+``avail``, and ``both``: the smaller of ``avail`` and what the reservation leaves at the shadow.
+The rest is in `onega.kernels.detailed_general`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onega.kernels.addressed import callee, flags, floats, ints
+from onega.kernels.detailed_codes import NO_BACKFILL
+from onega.kernels.detailed_hold import amount_of, start
+from onega.kernels.detailed_place import enough, place, shared_fit
+from onega.kernels.detailed_queue import choices, known_left
+from onega.kernels.detailed_state import (
+    ENDS,
+    Record,
+    ends,
+    gots,
+    links,
+    partitions,
+    queued,
+    slots,
+)
+from onega.kernels.detailed_usage import within_limits
+from onega.kernels.engine import Floats, clock
+from onega.kernels.jit import shift
+
+
+@callee
+def fits_total(s: Record, totals: Floats, number: int, option: int) -> bool:
+    """Tell whether a partition's nodes have enough in all; they may still be the wrong ones."""
+    chunks = ints(s.chunks_at)[option]
+    chunk = floats(s.chunk_at)
+    for k in range(s.kinds):
+        if chunks * chunk[option * s.kinds + k] > totals[number * s.kinds + k]:
+            return False
+    return True
+
+
+@callee
+def fits_now(s: Record, number: int, option: int) -> bool:
+    """Find nodes for an option now, whatever comes later."""
+    if not fits_total(s, floats(s.total_avail_at), number, option):
+        return False
+    avail = floats(s.avail_at)
+    if not shared_fit(s, avail, s.nodes * s.kinds, option):
+        return False
+    return place(s, avail, 0, number, option)
+
+
+@callee
+def _fits_beside(s: Record, number: int, option: int) -> bool:
+    """Find nodes for an option now that are free at the shadow too, beside the reservation."""
+    if not fits_total(s, floats(s.total_both_at), number, option):
+        return False
+    both = floats(s.both_at)
+    if not shared_fit(s, both, s.nodes * s.kinds, option):
+        return False
+    return place(s, both, 0, number, option)
+
+
+@callee
+def _come_free(s: Record, slot: int, number: int, later: Floats, totals: Floats) -> None:
+    """Add what a job holds to a row, where a partition's starts can use it."""
+    option = slots(s.slots_at)[slot].option
+    for g in range(s.shared):
+        later[s.nodes * s.kinds + g] += floats(s.demand_at)[option * s.shared + g]
+    if slots(s.slots_at)[slot].partition != number:
+        return
+    link = slots(s.slots_at)[slot].link
+    while link >= 0:
+        one = links(s.links_at)[link]
+        if flags(s.usable_at)[one.node]:
+            for k in range(s.kinds):
+                amount = amount_of(s, option, one.node, one.chunks, k)
+                at = one.node * s.kinds + k
+                totals[k] += max(later[at] + amount, 0.0) - max(later[at], 0.0)
+                later[at] += amount
+        link = one.next
+
+
+@callee
+def _first_time(s: Record, number: int, option: int, v: float) -> float:
+    """Return when an option fits by the expected ends; ∞ if never. Leaves that row in ``later``."""
+    p = partitions(s.partitions_at)[number]
+    table = ends(s.ends_at)
+    size = ints(s.sizes_at)[ENDS]
+    avail, later = floats(s.avail_at), floats(s.later_at)
+    kinds, shared = s.kinds, s.nodes * s.kinds
+    for at in range(p.first * kinds, p.last * kinds):
+        later[at] = avail[at]
+    for g in range(s.shared):
+        later[shared + g] = avail[shared + g]
+    need = ints(s.chunks_at)[option]
+    totals = floats(s.total_later_at)
+    for k in range(kinds):
+        totals[k] = floats(s.total_avail_at)[number * kinds + k]
+    w = v
+    index = 0
+    while True:
+        while index < size and table[index].expected <= w:
+            _come_free(s, table[index].slot, number, later, totals)
+            index += 1
+        fits = shared_fit(s, later, shared, option)
+        for k in range(kinds):
+            if need * floats(s.chunk_at)[option * kinds + k] > totals[k]:
+                fits = False
+        if fits and enough(s, later, 0, number, option):
+            return w
+        if index == size:
+            return np.inf
+        w = table[index].expected
+
+
+@callee
+def _first_time_scalar(s: Record, number: int, option: int, v: float) -> float:
+    """Do the same in a pool of processors and nothing else."""
+    node = partitions(s.partitions_at)[number].first
+    table = ends(s.ends_at)
+    size = ints(s.sizes_at)[ENDS]
+    need = ints(s.chunks_at)[option] * floats(s.chunk_at)[option]
+    have = floats(s.avail_at)[node]
+    only = s.parts == 1
+    w = v
+    index = 0
+    while True:
+        while index < size and table[index].expected <= w:
+            if only or slots(s.slots_at)[table[index].slot].partition == number:
+                have += table[index].amount
+            index += 1
+        if have >= need:
+            floats(s.later_at)[node] = have
+            return w
+        if index == size:
+            return np.inf
+        w = table[index].expected
+
+
+@callee
+def first_time(s: Record, number: int, option: int, v: float) -> float:
+    """Return when an option fits by the expected ends; ∞ if never. Leaves that row in ``later``."""
+    if s.scalar:
+        return _first_time_scalar(s, number, option, v)
+    return _first_time(s, number, option, v)
+
+
+@callee
+def _reserve(s: Record, number: int, option: int, lasting: float) -> None:
+    """Take an option's nodes out of ``later``, and make ``both`` of it and ``avail``."""
+    p = partitions(s.partitions_at)[number]
+    avail, later, both = floats(s.avail_at), floats(s.later_at), floats(s.both_at)
+    totals = floats(s.total_both_at)
+    kinds, shared = s.kinds, s.nodes * s.kinds
+    place(s, later, 0, number, option)
+    plan_nodes(s, number, option)
+    if lasting > 0.0:
+        for index in range(s.got):
+            got = gots(s.got_at)[index]
+            for k in range(kinds):
+                later[got.node * kinds + k] -= amount_of(s, option, got.node, got.chunks, k)
+        for g in range(s.shared):
+            later[shared + g] -= floats(s.demand_at)[option * s.shared + g]
+    for k in range(kinds):
+        totals[number * kinds + k] = 0.0
+    for node in range(p.first, p.last):
+        for k in range(kinds):
+            at = node * kinds + k
+            both[at] = min(avail[at], later[at])
+            totals[number * kinds + k] += max(both[at], 0.0)
+    for g in range(s.shared):
+        both[shared + g] = min(avail[shared + g], later[shared + g])
+
+
+@callee
+def plan_nodes(s: Record, number: int, option: int) -> None:
+    """Note what a partition's first reservation will take: for waking ahead."""
+    p = partitions(s.partitions_at)[number]
+    p.width = ints(s.procs_at)[option]
+    if s.wake_ahead and not s.pooled:
+        planned = flags(s.planned_at)
+        for node in range(p.first, p.last):
+            planned[node] = 0
+        for index in range(s.got):
+            planned[gots(s.got_at)[index].node] = 1
+
+
+@callee
+def _narrow(s: Record, number: int, option: int, reaching: bool) -> None:  # noqa: FBT001
+    """After a start: ``both`` has less, and so has ``later`` if the job reaches the shadow."""
+    avail, later, both = floats(s.avail_at), floats(s.later_at), floats(s.both_at)
+    totals = floats(s.total_both_at)
+    kinds, shared = s.kinds, s.nodes * s.kinds
+    for index in range(s.got):
+        got = gots(s.got_at)[index]
+        for k in range(kinds):
+            at = got.node * kinds + k
+            if reaching:
+                later[at] -= amount_of(s, option, got.node, got.chunks, k)
+            totals[number * kinds + k] -= max(both[at], 0.0)
+            both[at] = min(avail[at], later[at])
+            totals[number * kinds + k] += max(both[at], 0.0)
+    for g in range(s.shared):
+        at = shared + g
+        if reaching:
+            later[at] -= floats(s.demand_at)[option * s.shared + g]
+        both[at] = min(avail[at], later[at])
+
+
+@callee
+def allowed(s: Record, job: int, option: int) -> bool:
+    """Tell whether a job's accounts allow an option."""
+    return s.accounts == 0 or within_limits(s, job, ints(s.procs_at)[option])
+
+
+@callee
+def none_allowed(s: Record, job: int) -> bool:
+    """Tell whether a job's accounts are full: it is passed over."""
+    first, count = choices(s, job)
+    return all(not allowed(s, job, option) for option in range(first, first + count))
+
+
+@callee
+def _reaches(s: Record, number: int, lasting: float, v: float) -> bool:
+    """Tell whether a job that starts now is expected to run at the shadow."""
+    p = partitions(s.partitions_at)[number]
+    return p.reserved > 0 and not (v + lasting <= p.shadow and p.shadow > v)
+
+
+@callee
+def _find(s: Record, number: int, job: int, option: int, v: float) -> bool:
+    """Find nodes for an option now, the reservation respected."""
+    if _reaches(s, number, known_left(s, job, option), v):
+        return _fits_beside(s, number, option)
+    return fits_now(s, number, option)
+
+
+@callee
+def _startable(s: Record, number: int, job: int, v: float) -> int:
+    """Return the option that starts now, the shortest, its nodes found; −1 if none can."""
+    first, count = choices(s, job)
+    if count == 1:
+        return first if _find(s, number, job, first, v) else -1
+    best = -1
+    for option in range(first, first + count):
+        if not allowed(s, job, option):
+            continue
+        if best >= 0 and not shorter(s, job, option, best):
+            continue
+        if _find(s, number, job, option, v):
+            best = option
+    if best >= 0:
+        _find(s, number, job, best, v)
+    return best
+
+
+@callee
+def shorter(s: Record, job: int, option: int, other: int) -> bool:
+    """Tell whether an option is shorter than another, or equal and narrower."""
+    mine, theirs = known_left(s, job, option), known_left(s, job, other)
+    if mine != theirs:
+        return mine < theirs
+    return ints(s.procs_at)[option] < ints(s.procs_at)[other]
+
+
+@callee
+def _soonest(s: Record, number: int, job: int, v: float) -> tuple[int, float]:
+    """Return the option that is over first, and when it begins; −1: none ever fits."""
+    first, count = choices(s, job)
+    best, begin, over = -1, np.inf, np.inf
+    for option in range(first, first + count):
+        if not allowed(s, job, option):
+            continue
+        w = v if fits_now(s, number, option) else first_time(s, number, option, v)
+        until = w + known_left(s, job, option)
+        if until < over or (
+            until == over and best >= 0 and ints(s.procs_at)[option] < ints(s.procs_at)[best]
+        ):
+            if w == np.inf:
+                continue
+            best, begin, over = option, w, until
+    return best, begin
+
+
+@callee
+def _reserve_first(s: Record, number: int, job: int, v: float) -> int:
+    """Reserve for the first that can't start; returns an option that starts after all, or −1."""
+    p = partitions(s.partitions_at)[number]
+    first, count = choices(s, job)
+    option = first
+    if count > 1:
+        option, w = _soonest(s, number, job, v)
+        if option < 0:
+            return -1
+        if w == v and fits_now(s, number, option):
+            return option
+    w = first_time(s, number, option, v)
+    if w != np.inf:
+        p.reserved = 1
+        p.shadow = w
+        _reserve(s, number, option, known_left(s, job, option))
+    return -1
+
+
+@callee
+def _decide(s: Record, number: int, job: int, v: float) -> int:
+    """Return the option that starts now, its nodes found; −1 if none, reserving where due."""
+    p = partitions(s.partitions_at)[number]
+    first, count = choices(s, job)
+    if p.reservations == NO_BACKFILL or p.reserved:
+        return _startable(s, number, job, v)
+    if count == 1 and fits_now(s, number, first):
+        return first
+    return _reserve_first(s, number, job, v)
+
+
+@callee
+def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
+    """Start a job, and narrow what is left beside the reservation."""
+    reaching = _reaches(s, number, known_left(s, job, option), v)
+    start(s, number, job, option)
+    if partitions(s.partitions_at)[number].reserved:
+        _narrow(s, number, option, reaching)
+
+
+@callee
+def _hopeless(s: Record, number: int, entry: int, v: float) -> bool:
+    """Tell at a glance that a waiting job can't start: not enough processors."""
+    one = queued(s.queue_at)[entry]
+    at = number * s.kinds
+    if one.procs > floats(s.total_avail_at)[at]:
+        return True
+    return one.procs > floats(s.total_both_at)[at] and _reaches(s, number, one.expect, v)
+
+
+@callee
+def newcomer_only(s: Record, number: int) -> bool:
+    """Decide on a lone newcomer if nothing else has changed; False: a full pass is needed.
+
+    The reservation stands as long as no processors came free, nothing happened to nodes and the
+    shadow isn't past; whoever couldn't start then can't now.
+    """
+    p = partitions(s.partitions_at)[number]
+    v = clock(s)
+    if s.changed or s.restless or not p.kept or v > p.shadow:
+        return False
+    if p.newcomers == 0:
+        return True
+    if p.newcomers > 1 or p.newcomer <= p.head:
+        return False
+    if p.reserved:
+        job = queued(s.queue_at)[p.newcomer].job
+        if not _hopeless(s, number, p.newcomer, v) and not (
+            s.accounts > 0 and none_allowed(s, job)
+        ):
+            option = _startable(s, number, job, v)
+            if option >= 0:
+                last = p.queue + p.waiting - 1
+                queue = queued(s.queue_at)
+                shift(queue, p.newcomer, p.newcomer + 1, last - p.newcomer)
+                p.waiting -= 1
+                _begin(s, number, job, option, v)
+    return True
+
+
+@callee
+def pass_simple(s: Record, number: int) -> None:
+    """One pass over a partition's queue."""
+    p = partitions(s.partitions_at)[number]
+    queue = queued(s.queue_at)
+    totals = floats(s.total_avail_at)
+    v = clock(s)
+    p.reserved = 0
+    p.kept = 0
+    p.shadow = np.inf
+    kept = p.queue
+    read, size = p.queue, p.queue + p.waiting
+    while read < size:
+        settled = p.reserved or not s.look_ahead or p.reservations == NO_BACKFILL
+        if settled and s.all_need and totals[number * s.kinds] <= 0.0:
+            break
+        job = queue[read].job
+        before = p.reserved
+        option = -1
+        if not (s.accounts > 0 and none_allowed(s, job)):
+            if not before or not _hopeless(s, number, read, v):
+                option = _decide(s, number, job, v)
+            if option < 0 and p.reservations == NO_BACKFILL:
+                p.kept = 1
+                p.head = kept
+                break
+        if option >= 0:
+            _begin(s, number, job, option, v)
+            read += 1
+            continue
+        if p.reserved and not before:
+            p.kept = 1
+            p.head = kept
+        if kept < read:
+            queue[kept] = queue[read]
+        kept += 1
+        read += 1
+    shift(queue, kept, read, size - read)
+    p.waiting = kept + size - read - p.queue

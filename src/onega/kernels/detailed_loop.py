@@ -1,0 +1,370 @@
+"""One portion of a run of the detailed machine: what happens at each instant, in its order.
+
+0. Launches that are over: work begins. 1. Completions, in the order of their starts. 2. The table's
+events, the calendar, wake-ahead timers. 3. Submissions by row. 4. A scheduling pass, if a job left,
+something happened to the machine, or somebody came. Each arrival and departure is followed by the
+decision of the rate control.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from onega.kernels.addressed import callee, flags, floats, ints
+from onega.kernels.detailed_codes import DOWN, IDLE, MULTIFACTOR, STATIC, SUBMITTED
+from onega.kernels.detailed_easy import newcomer_only, pass_simple
+from onega.kernels.detailed_events import events, next_event_time
+from onega.kernels.detailed_general import pass_general
+from onega.kernels.detailed_hold import (
+    begin_work,
+    expect_end,
+    pop_time,
+    pop_work,
+    push_time,
+    push_work,
+    stop_work,
+    take,
+)
+from onega.kernels.detailed_leave import end_job
+from onega.kernels.detailed_place import place, shared_fit
+from onega.kernels.detailed_queue import queue_add, recompute_keys, work_left
+from onega.kernels.detailed_sleep import drop_idle, emit, fire_timers, note, set_timers
+from onega.kernels.detailed_state import (
+    AHEAD,
+    COMPLETING,
+    LATER,
+    LAUNCHING,
+    TIME,
+    WAITING,
+    WORK,
+    WORKING,
+    Record,
+    attempts,
+    dues,
+    heap_entries,
+    heap_size,
+    partitions,
+    rate_levels,
+    rate_switches,
+    slots,
+    stacked,
+)
+from onega.kernels.detailed_usage import multifactor_key, total_usage
+from onega.kernels.engine import (
+    BAD_KEY,
+    DONE,
+    FIXED,
+    LOG_FULL,
+    MORE,
+    WORKLOAD,
+    Ints,
+    Records,
+    advance,
+    clock,
+    control_arrival,
+    end_time,
+)
+from onega.kernels.heap import Heap, heap_pop
+from onega.kernels.jit import kernel
+
+
+@callee
+def _next_time(s: Record) -> float:
+    """Return when something happens next; ∞ if nothing does."""
+    sizes = ints(s.sizes_at)
+    following = np.inf
+    if sizes[WORK] > 0:
+        following = end_time(s, heap_entries(s.work_heap_at)[0].key)
+    if sizes[TIME] > 0:
+        following = min(following, heap_entries(s.time_heap_at)[0].key)
+    if sizes[LATER] > 0:
+        following = min(following, heap_entries(s.later_heap_at)[0].key)
+    while s.next_job < s.jobs and (
+        not flags(s.plain_at)[s.next_job] or ints(s.phase_at)[s.next_job] != AHEAD
+    ):
+        s.next_job += 1
+    if s.next_job < s.jobs:
+        following = min(following, floats(s.submit_at)[s.next_job])
+    following = min(following, next_event_time(s))
+    if s.wake_ahead:
+        for number in range(s.parts):
+            following = min(following, partitions(s.partitions_at)[number].timer)
+    return max(following, s.now)
+
+
+@callee
+def _has_room(s: Record, following: float) -> bool:
+    """Tell whether what may happen at one instant has room in the logs; else note how much."""
+    rows = s.next_job
+    while rows < s.jobs and floats(s.submit_at)[rows] <= following:
+        rows += 1
+    coming = rows - s.next_job + s.pending
+    rows = s.next_row
+    while rows < s.rows and floats(s.row_time_at)[rows] <= following:
+        rows += 1
+    happening = rows - s.next_row + s.active
+    rows = s.next_withdrawal
+    while rows < s.withdrawals and floats(s.begin_at)[rows] <= following:
+        rows += 1
+    happening += rows - s.next_withdrawal + s.steps - s.next_step
+    s.log_wanted = 3 * s.holding + s.waiting + 2 * coming + happening + 2 * s.nodes + 16
+    s.stretch_wanted = 8 * s.nodes
+    if s.sleeps > 0 and s.pooled:
+        entries = 0
+        for number in range(s.parts):
+            entries += partitions(s.partitions_at)[number].entries
+        s.stretch_wanted += 4 * (entries + s.holding) + 2 * (s.waiting + coming)
+    s.attempt_wanted = s.sequence + s.waiting + s.holding + coming
+    return (
+        s.logged + s.log_wanted <= s.log_room
+        and s.stretches + s.stretch_wanted <= s.stretch_room
+        and s.attempt_wanted <= s.attempt_room
+        and s.switches + 2 <= s.switch_room
+    )
+
+
+@callee
+def _add_due(s: Record, count: int, slot: int) -> None:
+    """Enter a slot that ends now, by the order of starts."""
+    due = dues(s.due_at)
+    seq = slots(s.slots_at)[slot].seq
+    at = count
+    while at > 0 and due[at - 1].seq > seq:
+        due[at].seq = due[at - 1].seq
+        due[at].slot = due[at - 1].slot
+        at -= 1
+    due[at].seq = seq
+    due[at].slot = slot
+
+
+@callee
+def _completions(s: Record) -> None:
+    """Begin the work of launched jobs, begin completions, end jobs."""
+    sizes = ints(s.sizes_at)
+    count = 0
+    while sizes[TIME] > 0 and heap_entries(s.time_heap_at)[0].key <= s.now:
+        slot = pop_time(s)
+        if ints(s.phase_at)[slots(s.slots_at)[slot].job] == LAUNCHING:
+            begin_work(s, slot)
+        else:
+            _add_due(s, count, slot)
+            count += 1
+    while sizes[WORK] > 0 and end_time(s, heap_entries(s.work_heap_at)[0].key) <= s.now:
+        slot = pop_work(s)
+        job = slots(s.slots_at)[slot].job
+        completion = floats(s.completion_at)[job]
+        if completion > 0.0:
+            stop_work(s, slot)
+            ints(s.phase_at)[job] = COMPLETING
+            push_time(s, slot, s.now + completion, slots(s.slots_at)[slot].seq)
+        else:
+            _add_due(s, count, slot)
+            count += 1
+    for index in range(count):
+        slot = dues(s.due_at)[index].slot
+        if ints(s.phase_at)[slots(s.slots_at)[slot].job] == WORKING:
+            stop_work(s, slot)
+        end_job(s, slot)
+
+
+@callee
+def _submit(s: Record, job: int, time: float) -> None:
+    """Let a job come."""
+    floats(s.submitted_at)[job] = time
+    ints(s.phase_at)[job] = WAITING
+    s.arrived += 1
+    s.pass_due = 1
+    note(s, SUBMITTED, job, -1)
+    if s.control != FIXED:
+        if s.control == WORKLOAD:
+            s.work_waiting += work_left(s, job, ints(s.first_option_at)[job])
+        levels = rate_levels(s.rates_at, s.levels)
+        draws = floats(s.draws_at)
+        control_arrival(s, levels, draws, rate_switches(s.switches_at), job)
+    if partitions(s.partitions_at)[ints(s.partition_at)[job]].order == MULTIFACTOR:
+        floats(s.key_at)[job] = multifactor_key(s, job, total_usage(s))
+    queue_add(s, job)
+
+
+@callee
+def _due_dependents(s: Record) -> int:
+    """Collect those whose time has come, by row; return how many."""
+    heap = Heap(heap_entries(s.later_heap_at), heap_size(s.sizes_at, LATER))
+    rows = ints(s.came_at)
+    count = 0
+    while heap.size[0] > 0 and heap.entry[0].key <= s.now:
+        job = heap.entry[0].seq
+        heap_pop(heap)
+        if ints(s.phase_at)[job] != AHEAD:
+            continue
+        at = count
+        while at > 0 and rows[at - 1] > job:
+            rows[at] = rows[at - 1]
+            at -= 1
+        rows[at] = job
+        count += 1
+    return count
+
+
+@callee
+def _submissions(s: Record) -> None:
+    """Let everybody come whose time it is, by row."""
+    dependents = _due_dependents(s) if s.dependents else 0
+    done = 0
+    submit = floats(s.submit_at)
+    while s.next_job < s.jobs and submit[s.next_job] <= s.now:
+        job = s.next_job
+        while done < dependents and ints(s.came_at)[done] < job:
+            _submit(s, ints(s.came_at)[done], s.now)
+            s.pending -= 1
+            done += 1
+        if flags(s.plain_at)[job] and ints(s.phase_at)[job] == AHEAD:
+            _submit(s, job, submit[job])
+        s.next_job = job + 1
+    while done < dependents:
+        _submit(s, ints(s.came_at)[done], s.now)
+        s.pending -= 1
+        done += 1
+
+
+@callee
+def _pass_partition(s: Record, number: int, own: Any) -> int:  # noqa: ANN401
+    """One partition's part of the pass; MORE or BAD_KEY."""
+    p = partitions(s.partitions_at)[number]
+    nothing = s.all_need and floats(s.total_avail_at)[number * s.kinds] <= 0.0
+    if p.waiting == 0 or (nothing and not s.look_ahead):
+        p.reserved = 0
+        p.kept = 0
+        return MORE
+    if p.order != STATIC and p.order != MULTIFACTOR and not recompute_keys(s, number, own):
+        return BAD_KEY
+    planned = s.active > 0 or s.next_withdrawal < s.withdrawals or s.next_step < s.steps
+    if p.reservations > 1 or planned or (s.shared > 0 and s.parts > 1):
+        pass_general(s, number)
+        return MORE
+    # The order of sleeping nodes changes with time, and with it the reservation's nodes.
+    steady = p.order == STATIC and (s.sleeps == 0 or s.pooled)
+    if not steady or not newcomer_only(s, number):
+        pass_simple(s, number)
+    return MORE
+
+
+@callee
+def _pass(s: Record, own: Any) -> int:  # noqa: ANN401
+    """One scheduling pass over all partitions; MORE or BAD_KEY."""
+    s.claimed = 0
+    if s.factors and s.now >= s.keys_due:
+        s.keys_due = s.now + s.period
+        for number in range(s.parts):
+            if partitions(s.partitions_at)[number].order == MULTIFACTOR:
+                recompute_keys(s, number, own)
+    for number in range(s.parts):
+        result = _pass_partition(s, number, own)
+        if result != MORE:
+            return result
+        partitions(s.partitions_at)[number].newcomers = 0
+    s.changed = s.restless
+    s.restless = 0
+    if s.wake_ahead:
+        set_timers(s)
+    return MORE
+
+
+@callee
+def _instant(s: Record, own: Any) -> int:  # noqa: ANN401
+    """Everything that happens now; MORE or BAD_KEY."""
+    _completions(s)
+    events(s)
+    if s.wake_ahead:
+        fire_timers(s)
+    _submissions(s)
+    result = MORE
+    if s.pass_due:
+        s.pass_due = 0
+        result = _pass(s, own)
+    if s.waiting + s.launching == 0:
+        s.work_waiting = 0.0
+    return result
+
+
+@callee
+def _finish(s: Record) -> None:
+    """Write down the stretches that last to the end of the run."""
+    for number in range(s.parts):
+        p = partitions(s.partitions_at)[number]
+        for node in range(p.first, p.last):
+            count = int(floats(s.capacity_at)[node * s.kinds])
+            if not flags(s.up_at)[node]:
+                emit(s, DOWN, floats(s.down_since_at)[node], count, node)
+            elif s.sleeps > 0 and not s.pooled and ints(s.jobs_on_at)[node] == 0:
+                emit(s, IDLE, floats(s.since_at)[node], count, node)
+        if s.sleeps > 0 and s.pooled:
+            stack = stacked(s.stack_at)
+            for at in range(p.stack, p.stack + p.entries):
+                emit(s, IDLE, stack[at].since, stack[at].count, p.first)
+
+
+@kernel
+def run(state: Records, own: Any, rounds: int) -> int:  # noqa: ANN401
+    """Go through at most ``rounds`` instants; return why it stopped.
+
+    DONE: everybody has left, or nothing can happen any more; MORE: call again; LOG_FULL: empty the
+    logs, or make them larger (see ``…_wanted``), then call again; BAD_KEY: the priority function
+    gave NaN for job ``culprit``.
+    """
+    s = state[0]
+    levels = rate_levels(s.rates_at, s.levels)
+    for _ in range(rounds):
+        following = _next_time(s)
+        if not _has_room(s, following):
+            return LOG_FULL
+        level = s.level
+        if s.gone == s.jobs or (following == np.inf and s.control != WORKLOAD):
+            _finish(s)
+            return DONE
+        if not advance(s, levels, rate_switches(s.switches_at), following):
+            _finish(s)
+            return DONE
+        if s.level != level:
+            s.pass_due = 1
+        result = _instant(s, own)
+        if result != MORE:
+            return result
+    return MORE
+
+
+@kernel
+def load(state: Records, initial: Ints) -> int:
+    """Put jobs onto an empty machine that run at the beginning; return one that doesn't fit, or −1."""  # noqa: E501
+    s = state[0]
+    v = clock(s)
+    for job in initial:
+        number = ints(s.partition_at)[job]
+        option = ints(s.first_option_at)[job]
+        avail = floats(s.avail_at)
+        if not shared_fit(s, avail, s.nodes * s.kinds, option):
+            return job
+        if not place(s, avail, 0, number, option):
+            return job
+        if s.sleeps > 0 and s.pooled:
+            drop_idle(s, number, ints(s.procs_at)[option])
+        done = floats(s.initial_done_at)[job]
+        at = take(s, number, job, option)
+        slot = slots(s.slots_at)[at]
+        expect_end(s, at, v + (floats(s.expect_at)[option] - done))
+        attempt = attempts(s.attempts_at)[slot.seq]
+        attempt.start = floats(s.initial_start_at)[job]
+        attempt.begin = attempt.start
+        floats(s.start_at)[job] = attempt.start
+        floats(s.submitted_at)[job] = floats(s.submit_at)[job]
+        ints(s.phase_at)[job] = WORKING
+        slot.begun = v - done
+        slot.key = v + (floats(s.work_at)[option] - done)
+        push_work(s, at, slot.key, slot.seq)
+        s.running += 1
+        s.arrived += 1
+        if s.control == WORKLOAD:
+            s.ends_running += slot.key
+    return -1

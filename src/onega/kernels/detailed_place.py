@@ -1,0 +1,213 @@
+"""Placing the chunks of a job on nodes: first fit, best fit, spread, whole nodes.
+
+A placement looks at a row of free amounts (`onega.kernels.detailed_state`) and leaves its answer
+in ``got``. Node n takes h = min ⌊free / need⌋ chunks over the resources that a chunk needs; all
+rules succeed exactly if Σh reaches the number of chunks. Nodes that are asleep come after others:
+by (depth of sleep, number), or (h, depth, number).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onega.kernels.addressed import callee, floats, ints
+from onega.kernels.detailed_codes import BEST_FIT, FIRST_FIT
+from onega.kernels.detailed_state import Record, gots, partitions
+from onega.kernels.engine import Floats
+
+PLENTY = 1 << 60
+"""Chunks that need nothing of a node fit in any number."""
+
+
+@callee
+def depth_of(s: Record, node: int) -> int:
+    """Return how deep a node sleeps: 0 awake, waking or busy, s + 1 in state s."""
+    if s.sleeps == 0 or s.pooled or ints(s.jobs_on_at)[node] > 0:
+        return 0
+    idle = s.now - floats(s.since_at)[node]
+    timeout = floats(s.timeout_at)
+    depth = 0
+    while depth < s.sleeps and idle >= timeout[depth]:
+        depth += 1
+    return depth
+
+
+@callee
+def chunks_on(s: Record, row: Floats, base: int, node: int, option: int) -> int:
+    """Return how many chunks fit on a node by a row of free amounts, which begins at ``base``."""
+    kinds = s.kinds
+    chunk = floats(s.chunk_at)
+    if kinds == 1:
+        have, need = row[base + node], chunk[option]
+        if have <= 0.0:
+            return 0 if need > 0.0 else PLENTY
+        if need == 1.0:
+            return int(have)
+    fit = PLENTY
+    for k in range(kinds):
+        need = chunk[option * kinds + k]
+        if need > 0.0:
+            have = row[base + node * kinds + k]
+            if have < need:
+                return 0
+            fit = min(fit, int(np.floor(have / need)))
+    return fit
+
+
+@callee
+def is_whole(s: Record, row: Floats, base: int, node: int) -> bool:
+    """Tell whether nothing of a node is taken."""
+    capacity = floats(s.capacity_at)
+    for at in range(node * s.kinds, node * s.kinds + s.kinds):
+        if row[base + at] != capacity[at]:
+            return False
+    return True
+
+
+@callee
+def room_on(s: Record, row: Floats, base: int, node: int, option: int) -> int:
+    """Return how many chunks a node takes, whole or not."""
+    if partitions(s.partitions_at)[ints(s.hosts_at)[node]].whole:
+        if not is_whole(s, row, base, node):
+            return 0
+        return chunks_on(s, floats(s.capacity_at), 0, node, option)
+    return chunks_on(s, row, base, node, option)
+
+
+@callee
+def shared_fit(s: Record, row: Floats, base: int, option: int) -> bool:
+    """Tell whether a job's machine-wide demand fits; the machine-wide amounts are at ``base``."""
+    demand = floats(s.demand_at)
+    return all(demand[option * s.shared + g] <= row[base + g] for g in range(s.shared))
+
+
+@callee
+def enough(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
+    """Tell whether the chunks of a job fit on a partition's nodes."""
+    p = partitions(s.partitions_at)[number]
+    left = ints(s.chunks_at)[option]
+    for node in range(p.first, p.last):
+        left -= room_on(s, row, base, node, option)
+        if left <= 0:
+            return True
+    return left <= 0
+
+
+@callee
+def _take(s: Record, node: int, chunks: int) -> None:
+    got = gots(s.got_at)[s.got]
+    got.node = node
+    got.chunks = chunks
+    s.got += 1
+
+
+@callee
+def _first_fit(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
+    """Take nodes by number, the awake first."""
+    p = partitions(s.partitions_at)[number]
+    left = ints(s.chunks_at)[option]
+    scratch = ints(s.scratch_at)
+    asleep = 0
+    for node in range(p.first, p.last):
+        room = room_on(s, row, base, node, option)
+        if room == 0:
+            continue
+        if s.sleeps > 0 and depth_of(s, node) > 0:
+            scratch[asleep] = node
+            asleep += 1
+            continue
+        _take(s, node, min(room, left))
+        left -= room
+        if left <= 0:
+            return True
+    for depth in range(1, s.sleeps + 1):
+        for place in range(asleep):
+            node = scratch[place]
+            if depth_of(s, node) == depth:
+                room = room_on(s, row, base, node, option)
+                _take(s, node, min(room, left))
+                left -= room
+                if left <= 0:
+                    return True
+    return left <= 0
+
+
+@callee
+def _best_fit(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
+    """Take nodes by what fits on them, the least first."""
+    p = partitions(s.partitions_at)[number]
+    left = ints(s.chunks_at)[option]
+    depths = s.sleeps + 1
+    done = depths - 1
+    while True:
+        # The smallest (h, depth) that hasn't been taken yet; h ≥ 1.
+        level = PLENTY
+        for node in range(p.first, p.last):
+            room = min(room_on(s, row, base, node, option), PLENTY // depths - 1)
+            if room > 0:
+                rank = room * depths + depth_of(s, node)
+                if done < rank < level:
+                    level = rank
+        if level == PLENTY:
+            return left <= 0
+        for node in range(p.first, p.last):
+            room = min(room_on(s, row, base, node, option), PLENTY // depths - 1)
+            if room > 0 and room * depths + depth_of(s, node) == level:
+                _take(s, node, min(room, left))
+                left -= room
+                if left <= 0:
+                    return True
+        done = level
+
+
+@callee
+def _spread(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
+    """Put chunk by chunk onto the node with the most room left.
+
+    In the end all nodes with more room than some level have been filled to it, and each of the
+    chunks that are left takes one of them, the awake first, then by number, one below.
+    """
+    p = partitions(s.partitions_at)[number]
+    count = ints(s.chunks_at)[option]
+    scratch = ints(s.scratch_at)
+    total, most = 0, 0
+    for node in range(p.first, p.last):
+        scratch[node] = room_on(s, row, base, node, option)
+        total += min(scratch[node], count)
+        most = max(most, scratch[node])
+    if total < count:
+        return False
+    low, high = 0, most
+    while high - low > 1:  # the lowest level to which nodes are filled with fewer than ``count``
+        middle = (low + high) >> 1
+        given = 0
+        for node in range(p.first, p.last):
+            given += min(max(0, scratch[node] - middle), count)
+        if given < count:
+            high = middle
+        else:
+            low = middle
+    left = count
+    for node in range(p.first, p.last):
+        left -= max(0, scratch[node] - high)
+    for depth in range(s.sleeps + 1):
+        for node in range(p.first, p.last):
+            if scratch[node] < high or depth_of(s, node) != depth:
+                continue
+            more = min(left, 1)
+            left -= more
+            if scratch[node] - high + more > 0:
+                _take(s, node, scratch[node] - high + more)
+    return True
+
+
+@callee
+def place(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
+    """Find nodes for a job of a partition by a row; the machine-wide part is looked at before."""
+    s.got = 0
+    rule = partitions(s.partitions_at)[number].placement
+    if rule == FIRST_FIT or s.pooled or partitions(s.partitions_at)[number].whole:
+        return _first_fit(s, row, base, number, option)
+    if rule == BEST_FIT:
+        return _best_fit(s, row, base, number, option)
+    return _spread(s, row, base, number, option)

@@ -1,0 +1,182 @@
+"""The waiting jobs of each partition: sorted by (queue rank, key, row).
+
+Orders by a fixed rank or by the multifactor priority keep the queue sorted; orders by a key of the
+time take newcomers at the end and sort at every pass. Keys change slowly, so that the queue is
+nearly sorted and insertion is quick; where it isn't, a merge sort takes over.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from onega.kernels.addressed import callee, floats, ints
+from onega.kernels.detailed_codes import MULTIFACTOR, OWN, STATIC
+from onega.kernels.detailed_state import Record, partitions, queued
+from onega.kernels.detailed_usage import multifactor_key, total_usage
+from onega.kernels.jit import shift
+from onega.kernels.keyed import builtin_key
+
+
+@callee
+def choices(s: Record, job: int) -> tuple[int, int]:
+    """Return a job's first option and their number; once started, it keeps the one it took."""
+    taken = ints(s.option_at)[job]
+    if taken >= 0:
+        return taken, 1
+    return ints(s.first_option_at)[job], ints(s.options_at)[job]
+
+
+@callee
+def known_left(s: Record, job: int, option: int) -> float:
+    """Return what the scheduler knows of the work left."""
+    expect = floats(s.expect_at)[option]
+    saved = floats(s.saved_at)[job]
+    return expect if saved == 0.0 else max(expect - saved, 0.0)
+
+
+@callee
+def work_left(s: Record, job: int, option: int) -> float:
+    """Return the work left, beyond what checkpoints have saved."""
+    work = floats(s.work_at)[option]
+    saved = floats(s.saved_at)[job]
+    return work if saved == 0.0 else work - saved
+
+
+@callee
+def _precedes(one: Record, other: Record) -> bool:
+    if one.rank != other.rank:
+        return one.rank < other.rank
+    if one.key != other.key:
+        return one.key < other.key
+    return one.job < other.job
+
+
+@callee
+def _fill(s: Record, entry: Record, job: int) -> None:
+    """Describe a waiting job in its queue."""
+    first, count = choices(s, job)
+    procs, expect = np.inf, np.inf
+    for option in range(first, first + count):
+        need = ints(s.chunks_at)[option] * floats(s.chunk_at)[option * s.kinds]
+        procs = min(procs, need)
+        expect = min(expect, known_left(s, job, option))
+    entry.job = job
+    entry.procs = procs
+    entry.expect = expect
+
+
+@callee
+def queue_add(s: Record, job: int) -> None:
+    """Let a job wait; its key has been computed where the order is sorted between passes."""
+    p = partitions(s.partitions_at)[ints(s.partition_at)[job]]
+    queue = queued(s.queue_at)
+    size = p.queue + p.waiting
+    # The place behind the last is scratch: the entry is made there, then moved.
+    fresh = queue[size]
+    _fill(s, fresh, job)
+    place = size
+    if p.order == STATIC:
+        fresh.rank = 0
+        fresh.key = float(ints(s.rank_at)[job])
+    else:
+        fresh.rank = ints(s.queue_rank_at)[job]
+        fresh.key = floats(s.key_at)[job]
+    if p.order == STATIC or p.order == MULTIFACTOR:
+        low, high = p.queue, size
+        if low < high and _precedes(queue[high - 1], fresh):
+            low = high
+        while low < high:
+            middle = (low + high) >> 1
+            if _precedes(queue[middle], fresh):
+                low = middle + 1
+            else:
+                high = middle
+        place = low
+    if place < size:
+        shift(queue, size + 1, size, 1)
+        shift(queue, place + 1, place, size - place)
+        shift(queue, place, size + 1, 1)
+    p.waiting += 1
+    p.newcomers += 1
+    p.newcomer = place
+    s.waiting += 1
+
+
+@callee
+def queue_remove(s: Record, job: int) -> None:
+    """Take a job out of its queue."""
+    p = partitions(s.partitions_at)[ints(s.partition_at)[job]]
+    queue = queued(s.queue_at)
+    place = p.queue
+    while queue[place].job != job:
+        place += 1
+    shift(queue, place, place + 1, p.queue + p.waiting - 1 - place)
+    p.waiting -= 1
+    s.waiting -= 1
+
+
+@callee
+def _merge_sort(queue: Any, first: int, size: int) -> None:  # noqa: ANN401
+    """Sort entries from ``first`` on: by row, then by key, then by rank, each stable."""
+    for by in range(3):
+        keys = np.empty(size)
+        for place in range(size):
+            one = queue[first + place]
+            keys[place] = float(one.job) if by == 0 else one.key if by == 1 else float(one.rank)
+        order = np.argsort(keys, kind="mergesort")
+        copy = queue[first : first + size].copy()
+        for place in range(size):
+            queue[first + place] = copy[order[place]]
+
+
+@callee
+def _sort(s: Record, number: int) -> None:
+    """Sort a queue that is nearly sorted."""
+    p = partitions(s.partitions_at)[number]
+    queue = queued(s.queue_at)
+    first, size = p.queue, p.waiting
+    moves = 0
+    scratch = first + size
+    for place in range(first + 1, first + size):
+        if _precedes(queue[place - 1], queue[place]):
+            continue
+        shift(queue, scratch, place, 1)
+        target = place - 1
+        while target > first and not _precedes(queue[target - 1], queue[scratch]):
+            target -= 1
+        shift(queue, target + 1, target, place - target)
+        shift(queue, target, scratch, 1)
+        moves += place - target
+        if moves > 16 * size + 64:
+            _merge_sort(queue, first, size)
+            return
+
+
+@callee
+def recompute_keys(s: Record, number: int, own: Any) -> bool:  # noqa: ANN401
+    """Compute the keys of all who wait in a partition and sort them; False: one is no number."""
+    p = partitions(s.partitions_at)[number]
+    queue = queued(s.queue_at)
+    total = total_usage(s) if p.order == MULTIFACTOR else 0.0
+    for place in range(p.queue, p.queue + p.waiting):
+        entry = queue[place]
+        job = entry.job
+        if p.order == MULTIFACTOR:
+            entry.key = multifactor_key(s, job, total)
+            floats(s.key_at)[job] = entry.key
+            continue
+        option = ints(s.first_option_at)[job]
+        submit = floats(s.submitted_at)[job]
+        expect = floats(s.expect_at)[option]
+        procs = float(ints(s.procs_at)[option])
+        if p.order == OWN:
+            entry.key = own(s.now, submit, expect, procs)
+            if np.isnan(entry.key):
+                s.culprit = job
+                return False
+        else:
+            entry.key = builtin_key(p.order, s.now, submit, expect, procs)
+    _sort(s, number)
+    return True

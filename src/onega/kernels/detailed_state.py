@@ -1,0 +1,176 @@
+"""The detailed machine's state: one record of rules, counters and addresses, and its tables.
+
+Every function of the engine takes this record (see `onega.kernels.addressed`). Nodes stand by
+partition here: those of partition p are ``first`` … ``last − 1``. Amounts of K node resources and
+G machine-wide ones stand in *rows*: node n's resource k at ``n·K + k``, machine-wide g at
+``N·K + g``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from onega.kernels.addressed import callee, sized_viewer, viewer
+from onega.kernels.engine import DUE, LEVEL, SWITCH, Ints
+from onega.kernels.heap import ENTRY
+
+Record = Any
+
+# Phases of a job.
+AHEAD, WAITING, LAUNCHING, WORKING, COMPLETING, GONE = 0, 1, 2, 3, 4, 5
+
+
+def _fields(kind: str, *lines: str, suffix: str = "") -> list[tuple[str, str]]:
+    """Fields of one kind, from lines of names."""
+    return [(name + suffix, kind) for line in lines for name in line.split()]
+
+
+RULES = [
+    *_fields(
+        "i8",
+        "jobs kinds shared nodes parts accounts",
+        # Whether each partition is one pool, and of processors only; whether every option needs
+        # processors; whether somebody looks at reservations after a pass (wake-ahead, partitions
+        # that share resources).
+        "pooled scalar all_need look_ahead",
+        # Sleep states; waking ahead; interrupted jobs; multifactor priority; dependent jobs.
+        "sleeps wake_ahead on_interrupt factors dependents",
+        # Rows of the table, reservations, steps of capacities; levels of the rate; its control.
+        "rows withdrawals steps levels control",
+    ),
+    *_fields("f8", "checkpoint procs w_age max_age w_size w_fair w_queue half_life period"),
+    *_fields("f8", "p_low p_high"),
+]
+COUNTERS = [
+    # What the rate controls of `onega.kernels.engine` read and write; ``running``: at work.
+    *_fields("i8", "level arrived departed running switches"),
+    *_fields("f8", "now t0 v0 rate work_waiting ends_running"),
+    *_fields(
+        "i8",
+        # Next rows of the tables; reservations that are on.
+        "next_job next_row next_withdrawal next_return next_step active",
+        # Jobs that have left, wait, hold processors, are in launch, wait for another's end.
+        "gone waiting holding launching pending",
+        # The next start's number; spare slots and links; entries of the placement found last.
+        "sequence spare_slot spare_link got",
+        # Whether a pass is due; whether more than a submission happened since the last one;
+        # whether accounts were filled; reservations that other partitions see.
+        "pass_due changed restless claimed",
+        # Lines of the logs, their room, and what the next instant may need; who gave a bad key.
+        "logged stretches log_room stretch_room attempt_room switch_room",
+        "log_wanted stretch_wanted attempt_wanted culprit",
+    ),
+    # When multifactor keys are computed next; everybody's usage, since when, processors held.
+    *_fields("f8", "keys_due usage usage_since held"),
+]
+ADDRESSES = _fields(
+    "i8",
+    # The problem's columns: jobs, options, accounts, table, calendar, users, sleep, nodes.
+    "submit partition user rank queue_rank queue_factor account first_option options limited",
+    "launch completion after think initial_start initial_done plain",
+    "procs work expect chunks chunk demand",
+    "most_jobs most_procs jobs_in procs_in",
+    "row_time row_code row_job row_node",
+    "begin end_of reserved_node reserved_amount by_end step_time step_resource step_capacity",
+    "shares usages usages_since helds draws timeout delay capacity number hosts",
+    # By job: what becomes of it; its phase, slot and key; chains of dependents.
+    "submitted start ended state option lost saved phase slot_of key",
+    "first_dependent next_dependent dependent",
+    # Rows: free; free on usable nodes; free at the shadow beside the reservation; the smaller
+    # of the latter two. Totals of rows; capacities of machine-wide resources now.
+    "free avail later both total_avail total_both total_later capacity_now scratch_capacity",
+    # By node: states, jobs on it, idle since, down since, meant by a reservation; scratch.
+    "up draining usable jobs_on since down_since planned scratch victims came",
+    # Tables of records, as below.
+    "partitions slots links ends queue stack claims got work_heap time_heap later_heap sizes",
+    "due rates switches attempts log stretch",
+    suffix="_at",
+)
+STATE = np.dtype([*RULES, *COUNTERS, *ADDRESSES], align=True)
+
+PARTITION = np.dtype(
+    [
+        # Nodes, rules.
+        *[(name, "i8") for name in ("first", "last", "order", "reservations", "placement")],
+        ("whole", "i8"),
+        # Its queue's place, who waits there; its stack of idle processors' place and entries.
+        *[(name, "i8") for name in ("queue", "waiting", "stack", "entries")],
+        # Newcomers since the last pass, and where the last one stands.
+        *[(name, "i8") for name in ("newcomers", "newcomer")],
+        # The first reservation: whether, when on the work clock, where its job stands in the
+        # queue, processors and nodes; whether it holds until something changes.
+        *[(name, "i8") for name in ("reserved", "head", "width", "planned", "kept")],
+        ("shadow", "f8"),
+        ("timer", "f8"),
+    ],
+    align=True,
+)
+SLOT = np.dtype(
+    [
+        *[(name, "i8") for name in ("job", "option", "partition", "seq", "link", "spare")],
+        ("expected", "f8"),
+        ("begun", "f8"),
+        ("key", "f8"),
+    ],
+    align=True,
+)
+"""A job on processors: its start's number, first link of its allocation, expected end; the clock
+when its work began and when it is done."""
+
+LINK = np.dtype([("node", "i8"), ("chunks", "i8"), ("next", "i8"), ("spare", "i8")], align=True)
+"""Chunks on one node, and the next link of the allocation (−1: none)."""
+
+GOT = np.dtype([("node", "i8"), ("chunks", "i8")], align=True)
+END = np.dtype([("expected", "f8"), ("amount", "f8"), ("slot", "i8")], align=True)
+"""A running job's expected end, its processors and slot; sorted."""
+
+QUEUED = np.dtype(
+    [("key", "f8"), ("rank", "i8"), ("job", "i8"), ("procs", "f8"), ("expect", "f8")], align=True
+)
+"""A waiting job: its place by (rank, key, job), the fewest processors and the shortest time that
+it may take."""
+
+CLAIM = np.dtype([("begin", "f8"), ("until", "f8"), ("option", "i8")], align=True)
+"""A reservation made in this pass, of which other partitions see the machine-wide part."""
+
+STACKED = np.dtype([("since", "f8"), ("count", "i8")], align=True)
+ATTEMPT = np.dtype(
+    [("job", "i8"), ("start", "f8"), ("wake", "f8"), ("begin", "f8"), ("end", "f8")], align=True
+)
+LOGGED = np.dtype([("time", "f8"), ("event", "i8"), ("job", "i8"), ("node", "i8")], align=True)
+STRETCH = np.dtype(
+    [
+        ("since", "f8"),
+        ("until", "f8"),
+        *[(name, "i8") for name in ("kind", "count", "depth", "node")],
+    ],
+    align=True,
+)
+
+# Places in ``sizes``: entries of the three heaps (one array each, as `Heap` wants), of ``ends``.
+WORK, TIME, LATER, ENDS = 0, 1, 2, 3
+
+partitions = viewer(PARTITION)
+slots = viewer(SLOT)
+links = viewer(LINK)
+gots = viewer(GOT)
+ends = viewer(END)
+queued = viewer(QUEUED)
+claims = viewer(CLAIM)
+stacked = viewer(STACKED)
+attempts = viewer(ATTEMPT)
+logged = viewer(LOGGED)
+stretches = viewer(STRETCH)
+heap_entries = viewer(ENTRY)
+_sizes = sized_viewer(np.int64)
+dues = viewer(DUE)
+rate_levels = sized_viewer(LEVEL)
+rate_switches = viewer(SWITCH)
+
+
+@callee
+def heap_size(address: int, which: int) -> Ints:
+    """View the size of one of the heaps."""
+    return _sizes(address + 8 * which, 1)

@@ -1,0 +1,352 @@
+"""The memory of one run of the detailed machine: its arrays, and the record that points to them.
+
+The kernel sees addresses (`onega.kernels.addressed`), so whoever replaces an array here must `bind`
+it anew, and arrays live as long as the `Memory`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.kernels import detailed_codes as codes
+from onega.kernels import detailed_state as layout
+from onega.kernels.engine import DUE, SWITCH
+from onega.kernels.heap import ENTRY
+from onega.simulation.detailed_problem import Outcome, Problem
+from onega.simulation.setup import CONTROL_CODES, make_levels
+
+Array = npt.NDArray[Any]
+
+LOG_ROOM = 1 << 16
+"""Lines of the logs at first; they are emptied between portions and grow as needed."""
+
+
+class Memory:
+    """Arrays of a run by name, and ``state``, the record with their addresses."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.state = np.zeros(1, layout.STATE)
+        self.arrays: dict[str, Array] = {}
+        self._taken: dict[str, list[Array]] = {"log": [], "stretch": [], "switches": []}
+        self._sizes()
+        self._columns()
+        self._rules()
+        self._results()
+        self._machine()
+        self._running()
+        self._tables()
+
+    def bind(self, name: str, values: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> Array:
+        """Keep an array and note its address; it is copied only if its layout asks for it."""
+        array = np.ascontiguousarray(values, dtype)
+        self.arrays[name] = array
+        self.state[f"{name}_at"] = array.ctypes.data
+        return array
+
+    def _set(self, **values: float) -> None:
+        for name, value in values.items():
+            self.state[name] = value
+
+    def _sizes(self) -> None:
+        """Count, and bring the nodes of each partition together."""
+        problem = self.problem
+        nodes, options = problem.nodes, problem.options
+        self.jobs = problem.jobs.submit.size
+        self.nodes = nodes.partition.size
+        self.kinds = nodes.capacity.shape[1]
+        self.shared = nodes.shared.size
+        self.parts = problem.partitions.order.size
+        self.numbers = np.argsort(nodes.partition, kind="stable")
+        self.places = np.empty(self.nodes, np.int64)
+        self.places[self.numbers] = np.arange(self.nodes)
+        self.capacity = np.ascontiguousarray(nodes.capacity[self.numbers], np.float64)
+        need = options.chunks * options.chunk[:, 0] if options.chunks.size else np.zeros(0)
+        sleep = problem.sleep
+        ahead = sleep is not None and sleep.wake_ahead
+        self._set(
+            jobs=self.jobs,
+            kinds=self.kinds,
+            shared=self.shared,
+            nodes=self.nodes,
+            parts=self.parts,
+            accounts=problem.account_jobs.size,
+            pooled=nodes.pooled,
+            scalar=nodes.pooled and self.kinds == 1 and self.shared == 0,
+            all_need=bool((need > 0).all()),
+            sleeps=0 if sleep is None else sleep.timeout.size,
+            wake_ahead=ahead,
+            look_ahead=ahead or (self.shared > 0 and self.parts > 1),
+        )
+
+    def _columns(self) -> None:
+        """Point to the problem's own columns."""
+        jobs, options = self.problem.jobs, self.problem.options
+        for name in ("submit", "queue_factor", "launch", "completion", "think"):
+            self.bind(name, getattr(jobs, name))
+        for name in ("partition", "user", "rank", "queue_rank", "first_option", "options", "after"):
+            self.bind(name, getattr(jobs, name), np.int64)
+        self.bind("account", jobs.accounts, np.int64)
+        self.bind("limited", jobs.limited, np.uint8)
+        self.bind("initial_start", jobs.initial_start)
+        self.bind("initial_done", jobs.initial_done)
+        self.bind("plain", (jobs.after < 0) & np.isnan(jobs.initial_start), np.uint8)
+        for name in ("work", "expect", "chunk", "demand"):
+            self.bind(name, getattr(options, name))
+        for name in ("procs", "chunks"):
+            self.bind(name, getattr(options, name), np.int64)
+        self._dependents()
+
+    def _dependents(self) -> None:
+        """Chain those that wait for the same job, by row."""
+        after = self.problem.jobs.after
+        rows = np.flatnonzero(after >= 0)
+        first, following = (np.full(self.jobs if rows.size else 0, -1) for _ in range(2))
+        number = np.zeros(self.jobs if rows.size else 0, np.int64)
+        if rows.size:
+            number[rows] = np.arange(rows.size)
+            order = rows[np.argsort(after[rows], kind="stable")]
+            same = after[order[1:]] == after[order[:-1]]
+            following[order[:-1][same]] = order[1:][same]
+            heads = order[np.concatenate([[True], ~same])]
+            first[after[heads]] = heads
+        self.bind("first_dependent", first, np.int64)
+        self.bind("next_dependent", following, np.int64)
+        self.bind("dependent", number, np.int64)
+        self.bind("later_heap", np.zeros(rows.size, ENTRY), ENTRY)
+        self.bind("came", np.zeros(rows.size + 1), np.int64)
+        self._set(dependents=rows.size > 0, pending=rows.size)
+
+    def _rules(self) -> None:
+        """Set rates, priorities, sleep and what becomes of interrupted jobs."""
+        problem = self.problem
+        control, weights = problem.rates, problem.multifactor
+        draws = np.zeros(0)
+        if control.kind == "random":
+            draws = np.asarray(problem.draws).reshape(2, self.jobs).T.ravel()
+        self.bind("draws", draws)
+        levels = make_levels(control)
+        self.bind("rates", levels, levels.dtype)
+        self._set(
+            control=CONTROL_CODES[control.kind],
+            levels=levels.size,
+            p_low=control.p_low,
+            p_high=control.p_high,
+            rate=control.rates[0],
+            now=problem.t0,
+            on_interrupt=problem.on_interrupt,
+            checkpoint=problem.checkpoint,
+            procs=float(self.capacity[:, 0].sum()),
+            keys_due=problem.t0,
+            usage_since=problem.t0,
+        )
+        if weights is not None:
+            self._set(
+                factors=1,
+                w_age=weights.age,
+                max_age=weights.max_age,
+                w_size=weights.size,
+                w_fair=weights.fair_share,
+                w_queue=weights.queue,
+                half_life=weights.half_life,
+                period=weights.period,
+            )
+        shares = np.zeros(0) if weights is None else weights.shares
+        self.bind("shares", shares)
+        self.bind("usages", np.zeros(shares.size))
+        self.bind("usages_since", np.full(shares.size, problem.t0))
+        self.bind("helds", np.zeros(shares.size))
+        sleep = problem.sleep
+        self.bind("timeout", np.zeros(0) if sleep is None else sleep.timeout)
+        self.bind("delay", np.zeros(0) if sleep is None else sleep.delay)
+
+    def _results(self) -> None:
+        """Make room for what becomes of each job."""
+        for name in ("submitted", "start", "ended"):
+            self.bind(name, np.full(self.jobs, np.nan))
+        for name in ("lost", "saved", "key"):
+            self.bind(name, np.zeros(self.jobs))
+        self.bind("state", np.full(self.jobs, codes.UNSTARTED), np.int64)
+        self.bind("option", np.full(self.jobs, -1), np.int64)
+        for name in ("phase", "slot_of"):
+            self.bind(name, np.zeros(self.jobs), np.int64)
+
+    def _machine(self) -> None:
+        """Lay out nodes, rows of free amounts, partitions and accounts."""
+        problem, capacity = self.problem, self.capacity
+        hosts = problem.nodes.partition[self.numbers]
+        row = np.concatenate([capacity.ravel(), problem.nodes.shared])
+        totals = np.zeros((self.parts, self.kinds))
+        np.add.at(totals, hosts, np.maximum(capacity, 0.0))
+        self.bind("capacity", capacity)
+        self.bind("number", self.numbers, np.int64)
+        self.bind("hosts", hosts, np.int64)
+        self.bind("free", capacity.copy())
+        self.bind("avail", row.copy())
+        self.bind("later", row.copy())
+        self.bind("both", row.copy())
+        self.bind("total_avail", totals)
+        self.bind("total_both", totals.copy())
+        self.bind("total_later", np.zeros(self.kinds))
+        self.bind("capacity_now", problem.nodes.shared.copy())
+        self.bind("scratch_capacity", problem.nodes.shared.copy())
+        for name, value in (("up", 1), ("usable", 1), ("draining", 0), ("planned", 0)):
+            self.bind(name, np.full(self.nodes, value), np.uint8)
+        for name in ("jobs_on", "scratch"):
+            self.bind(name, np.zeros(self.nodes), np.int64)
+        self.bind("got", np.zeros(self.nodes + 1, layout.GOT), layout.GOT)
+        self.bind("since", np.full(self.nodes, problem.t0))
+        self.bind("down_since", np.zeros(self.nodes))
+        accounts = problem.account_jobs.size
+        self.bind("most_jobs", problem.account_jobs, np.int64)
+        self.bind("most_procs", problem.account_procs, np.int64)
+        self.bind("jobs_in", np.zeros(accounts), np.int64)
+        self.bind("procs_in", np.zeros(accounts), np.int64)
+        self._partitions(hosts)
+
+    def _partitions(self, hosts: Array) -> None:
+        """Lay out partitions, their queues and their stacks of idle processors."""
+        problem = self.problem
+        rules = problem.partitions
+        members = np.bincount(problem.jobs.partition, minlength=self.parts)
+        queues = np.concatenate([[0], np.cumsum(members + 2)])
+        widths = np.zeros(self.parts, np.int64)
+        if problem.nodes.pooled and problem.sleep is not None:
+            np.add.at(widths, hosts, self.capacity[:, 0].astype(np.int64))
+        stacks = np.concatenate([[0], np.cumsum(widths + 3)])
+        table = np.zeros(self.parts, layout.PARTITION)
+        table["first"] = np.searchsorted(hosts, np.arange(self.parts))
+        table["last"] = np.searchsorted(hosts, np.arange(self.parts), side="right")
+        for name in ("order", "reservations", "placement", "whole"):
+            table[name] = getattr(rules, name)
+        table["queue"] = queues[:-1]
+        table["stack"] = stacks[:-1]
+        table["entries"] = widths > 0
+        table["shadow"] = table["timer"] = np.inf
+        self.bind("partitions", table, layout.PARTITION)
+        self.bind("queue", np.zeros(queues[-1], layout.QUEUED), layout.QUEUED)
+        stack = np.zeros(stacks[-1], layout.STACKED)
+        stack["since"][stacks[:-1]] = problem.t0
+        stack["count"][stacks[:-1]] = widths
+        self.bind("stack", stack, layout.STACKED)
+        claims = self.jobs + 1 if self.shared > 0 and self.parts > 1 else 1
+        self.bind("claims", np.zeros(claims, layout.CLAIM), layout.CLAIM)
+
+    def _most_links(self) -> int:
+        """Return a bound on the pieces in which running jobs may lie on nodes."""
+        chunk = self.problem.options.chunk
+        most = self.jobs * max(1, int(np.bincount(self.problem.nodes.partition).max()))
+        for k in range(self.kinds):
+            least = chunk[:, k].min() if chunk.size else 0.0
+            if least > 0:
+                most = min(most, int(np.floor(self.capacity[:, k] / least).sum()))
+        return most + 1
+
+    def _running(self) -> None:
+        """Make slots and heaps for those on processors."""
+        pieces = self._most_links()
+        running = min(self.jobs, pieces) + 1
+        spare = np.zeros(running, layout.SLOT)
+        spare["spare"] = np.arange(running)[::-1]
+        self.bind("slots", spare, layout.SLOT)
+        links = np.zeros(pieces, layout.LINK)
+        links["spare"] = np.arange(pieces)[::-1]
+        self.bind("links", links, layout.LINK)
+        self._set(spare_slot=running, spare_link=pieces)
+        self.bind("ends", np.zeros(running + 1, layout.END), layout.END)
+        for name in ("work_heap", "time_heap"):
+            self.bind(name, np.zeros(running, ENTRY), ENTRY)
+        self.bind("sizes", np.zeros(4), np.int64)
+        self.bind("due", np.zeros(running, DUE), DUE)
+        self.bind("victims", np.zeros(running), np.int64)
+        self._grow("attempts", layout.ATTEMPT, self.jobs + 64)
+        self._grow("log", layout.LOGGED, LOG_ROOM)
+        self._grow("stretch", layout.STRETCH, LOG_ROOM)
+        self._grow("switches", SWITCH, LOG_ROOM)
+
+    def _grow(self, name: str, dtype: npt.DTypeLike, room: int) -> None:
+        """Make a log larger, with what it has."""
+        larger = np.zeros(room, dtype)
+        if name in self.arrays:
+            larger[: self.arrays[name].size] = self.arrays[name]
+        self.bind(name, larger, dtype)
+        self.state[{"switches": "switch", "attempts": "attempt"}.get(name, name) + "_room"] = room
+
+    def _tables(self) -> None:
+        """Lay out the table of events and the calendar."""
+        events, calendar = self.problem.events, self.problem.calendar
+        self.bind("row_time", events.time)
+        self.bind("row_code", events.code, np.int64)
+        self.bind("row_job", events.job, np.int64)
+        self.bind("row_node", self._place_of(events.node), np.int64)
+        real = calendar.end > np.maximum(calendar.begin, self.problem.t0)
+        end = calendar.end[real]
+        self.bind("begin", calendar.begin[real])
+        self.bind("end_of", end)
+        self.bind("reserved_node", self._place_of(calendar.node[real]), np.int64)
+        self.bind("reserved_amount", calendar.amount[real])
+        self.bind("by_end", np.argsort(end, kind="stable"), np.int64)
+        self.bind("step_time", calendar.step_time)
+        self.bind("step_resource", calendar.step_resource, np.int64)
+        self.bind("step_capacity", calendar.step_capacity)
+        self._set(rows=events.time.size, withdrawals=end.size, steps=calendar.step_time.size)
+
+    def _place_of(self, numbers: Array) -> Array:
+        """Return where nodes stand here; −1 stays."""
+        return np.where(numbers >= 0, self.places[np.maximum(numbers, 0)], -1)
+
+    def empty_logs(self) -> None:
+        """Take the lines of the logs away, so that they have room again."""
+        for name, counter in (
+            ("log", "logged"),
+            ("stretch", "stretches"),
+            ("switches", "switches"),
+        ):
+            count = int(self.state[0][counter])
+            if count:
+                self._taken[name].append(self.arrays[name][:count].copy())
+                self.state[0][counter] = 0
+
+    def make_room(self) -> None:
+        """Make logs larger that don't have the room for one instant even when empty."""
+        rules = self.state[0]
+        for name, dtype, wanted in (
+            ("log", layout.LOGGED, "log"),
+            ("stretch", layout.STRETCH, "stretch"),
+            ("attempts", layout.ATTEMPT, "attempt"),
+        ):
+            if rules[f"{wanted}_wanted"] > rules[f"{wanted}_room"]:
+                self._grow(name, dtype, 2 * int(rules[f"{wanted}_wanted"]))
+
+    def _joined(self, name: str, dtype: npt.DTypeLike) -> Array:
+        return np.concatenate([np.zeros(0, dtype), *self._taken[name]])
+
+    def outcome(self) -> Outcome:
+        """Bring together what happened."""
+        arrays = self.arrays
+        attempts = arrays["attempts"][: int(self.state[0]["sequence"])]
+        log = self._joined("log", layout.LOGGED)
+        parts = self._joined("stretch", layout.STRETCH)
+        switches = self._joined("switches", SWITCH)
+        columns = {
+            "attempt": (attempts, ("job", "start", "wake", "begin", "end")),
+            "log": (log, ("time", "event", "job", "node")),
+            "part": (parts, ("kind", "since", "until", "count", "depth", "node")),
+            "switch": (switches, ("time", "level")),
+        }
+        return Outcome(
+            submit=arrays["submitted"],
+            start=arrays["start"],
+            end=arrays["ended"],
+            state=arrays["state"],
+            option=arrays["option"],
+            lost_work=arrays["lost"],
+            **{
+                f"{prefix}_{name}": np.ascontiguousarray(table[name])
+                for prefix, (table, names) in columns.items()
+                for name in names
+            },
+        )

@@ -1,0 +1,89 @@
+"""Running the detailed machine: from a `Problem` to its `Outcome`, in portions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.core.errors import SimulationError
+from onega.core.policy import Priority
+from onega.kernels import engine
+from onega.kernels.detailed_loop import load
+from onega.kernels.detailed_loop import run as run_portion
+from onega.kernels.easy import Columns
+from onega.simulation.detailed_memory import Memory
+from onega.simulation.detailed_problem import Outcome, Problem
+from onega.simulation.priority import NO_FUNCTION, compile_priority, explain_bad_key
+from onega.simulation.run import Progress, portions
+
+
+def run(problem: Problem, *, progress: Progress | None = None) -> Outcome:
+    """Run the detailed machine to the end.
+
+    Parameters
+    ----------
+    problem
+        Everything that matters; see `onega.simulation.detailed_problem`.
+    progress
+        Called now and then with the share of jobs that have left.
+
+    Raises
+    ------
+    SimulationError
+        A user's priority function fails, or jobs that run at the beginning don't fit.
+    """
+    memory = Memory(problem)
+    _load_initial(problem, memory)
+    own: Any = NO_FUNCTION
+    if problem.own is not None:
+        own = compile_priority(Priority(problem.own))
+    state = memory.state
+    for rounds in portions():
+        reason = run_portion(state, own, rounds)
+        memory.empty_logs()
+        if reason == engine.DONE:
+            break
+        if reason == engine.LOG_FULL:
+            memory.make_room()
+        if reason == engine.BAD_KEY:
+            raise SimulationError(_explain(problem, memory))
+        if progress is not None:
+            progress(float(state[0]["gone"]) / max(1, problem.jobs.submit.size))
+    if progress is not None:
+        progress(1.0)
+    return memory.outcome()
+
+
+def _load_initial(problem: Problem, memory: Memory) -> None:
+    """Put the jobs onto the machine that run at the beginning, in the order of their starts."""
+    begun = problem.jobs.initial_start
+    rows = np.flatnonzero(~np.isnan(begun))
+    if rows.size == 0:
+        return
+    stuck = load(memory.state, rows[np.argsort(begun[rows], kind="stable")])
+    if stuck >= 0:
+        raise SimulationError(
+            f"the jobs that run at the beginning don't fit on the machine together: row {stuck} "
+            "finds no place; give fewer, or a larger machine",
+            jobs=[int(stuck)],
+        )
+
+
+def _explain(problem: Problem, memory: Memory) -> str:
+    """Say what a user's function did for the job at fault."""
+    assert problem.own is not None
+    first = problem.jobs.first_option
+    columns = Columns(
+        memory.arrays["submitted"],
+        _contiguous(problem.options.work[first], np.float64),
+        _contiguous(problem.options.expect[first], np.float64),
+        _contiguous(problem.options.procs[first], np.int64),
+    )
+    now, culprit = float(memory.state[0]["now"]), int(memory.state[0]["culprit"])
+    return explain_bad_key(Priority(problem.own), now, columns, culprit)
+
+
+def _contiguous(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    return np.ascontiguousarray(values, dtype)
