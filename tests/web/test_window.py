@@ -130,5 +130,5 @@ def test_few_jobs_come_one_by_one(schedule, picture):
 def test_a_window_beside_the_schedule_is_empty(picture):
     found = picture.window(-2e9, -1e9, 10, 10)
     assert found["jobs"] == 0
-    assert found["series"]["busy"].tolist() == [0.0] * 10
-    assert found["series"]["waiting"].tolist() == [0.0] * 10
+    assert found["series"]["busy"] == [0.0] * 10
+    assert found["series"]["waiting"] == [0.0] * 10

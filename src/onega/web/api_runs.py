@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 import polars as pl
 from fastapi import APIRouter, Query, Response
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, JSONResponse
 
 from onega.core.errors import SimulationError
 from onega.core.policy import Policy
@@ -148,7 +148,7 @@ def window(
         raise SimulationError(
             f"a window goes from a time to a later one; got {first:g} to {last:g}"
         )
-    return json_answer(desk.picture(item).window(first, last, width, rows))
+    return JSONResponse(desk.picture(item).window(first, last, width, rows))
 
 
 @router.get("/runs/{id}/download", response_class=Response)
