@@ -169,10 +169,11 @@ def _shape(dice: Choices, draft: Draft, partition: int) -> dict[str, Any]:
     }
 
 
-def _jobs(dice: Choices, draft: Draft, features: frozenset[str]) -> None:
+def _jobs(dice: Choices, draft: Draft, features: frozenset[str], most: int) -> None:
     submit = 0
-    for _ in range(dice.integer(2, 12)):
-        submit += dice.pick([0, 0, 1, 2, 4])
+    gaps = dice.pick([[0, 0, 1, 2, 4], [0, 0, 0, 1]])
+    for _ in range(dice.integer(2, most)):
+        submit += dice.pick(gaps)
         partition = dice.integer(0, len(draft.policies) - 1)
         job = {
             "submit": submit,
@@ -193,6 +194,11 @@ def _horizon(draft: Draft) -> int:
     return draft.jobs[-1]["submit"] + 12
 
 
+def _several(dice: Choices, draft: Draft, most: int) -> range:
+    """A few; more where there are many jobs."""
+    return range(dice.integer(1, max(most, len(draft.jobs) // 2)))
+
+
 # -- mechanisms, each added to a draft that has machine and jobs
 
 
@@ -207,7 +213,7 @@ def _sleep(dice: Choices, draft: Draft, features: frozenset[str]) -> None:
 
 
 def _steps(dice: Choices, draft: Draft, features: frozenset[str]) -> None:
-    for _ in range(dice.integer(0, 3)):
+    for _ in _several(dice, draft, 3):
         resource = dice.integer(0, len(draft.shared) - 1)
         capacity = dice.integer(0, draft.shared[resource] + 3)
         draft.steps = [*draft.steps, (dice.integer(0, _horizon(draft)), resource, capacity)]
@@ -243,7 +249,7 @@ def _interruptions(dice: Choices, draft: Draft) -> None:
 
 def _cancellations(dice: Choices, draft: Draft, features: frozenset[str]) -> None:
     _interruptions(dice, draft)
-    for _ in range(dice.integer(1, 12)):
+    for _ in _several(dice, draft, 12):
         code = dice.pick([codes.CANCEL, codes.INTERRUPT, codes.INTERRUPT, codes.KILL])
         who = dice.integer(0, len(draft.jobs) - 1)
         draft.events = [*draft.events, (dice.integer(0, _horizon(draft)), code, who)]
@@ -251,7 +257,7 @@ def _cancellations(dice: Choices, draft: Draft, features: frozenset[str]) -> Non
 
 def _failures(dice: Choices, draft: Draft, features: frozenset[str]) -> None:
     _interruptions(dice, draft)
-    for _ in range(dice.integer(1, 8)):
+    for _ in _several(dice, draft, 8):
         code = dice.pick([codes.FAIL, codes.FAIL, codes.RETURN, codes.RETURN, codes.DRAIN])
         node = dice.integer(0, len(draft.capacity) - 1)
         draft.events = [*draft.events, (dice.integer(0, _horizon(draft)), code, node)]
@@ -262,7 +268,7 @@ def _failures(dice: Choices, draft: Draft, features: frozenset[str]) -> None:
 
 def _reservations(dice: Choices, draft: Draft, features: frozenset[str]) -> None:
     _interruptions(dice, draft)
-    for _ in range(dice.integer(1, 3)):
+    for _ in _several(dice, draft, 3):
         begin = dice.integer(0, _horizon(draft))
         node = dice.integer(0, len(draft.capacity) - 1)
         procs, *others = draft.capacity[node]
@@ -360,20 +366,20 @@ ADDED: dict[str, Callable[[Choices, Draft, frozenset[str]], None]] = {
 # -- putting it together
 
 
-def draft(dice: Choices, features: frozenset[str]) -> Draft:
+def draft(dice: Choices, features: frozenset[str], most: int) -> Draft:
     """A problem with these features, in words."""
     drafted = _machine(dice, features)
-    _jobs(dice, drafted, features)
+    _jobs(dice, drafted, features, most)
     for name, add in ADDED.items():
         if name in features:
             add(dice, drafted, features)
     return drafted
 
 
-def make(dice: Choices, features: frozenset[str]) -> Problem:
-    """A problem with these features."""
+def make(dice: Choices, features: frozenset[str], most: int = 12) -> Problem:
+    """A problem with these features and at most so many jobs."""
     features = features.union(*(NEEDS.get(name, set()) for name in features))
-    problem = build(draft(dice, features))
+    problem = build(draft(dice, features, most))
     return stretched(problem, 60**3 if problem.rates.kind == "workload" else dice.pick([1, 0.5]))
 
 
@@ -382,11 +388,11 @@ def random_problem(seed: int, features: frozenset[str]) -> Problem:
     return make(Dice(seed), features)
 
 
-def random_mixture(seed: int) -> Problem:
+def random_mixture(seed: int, most: int = 12) -> Problem:
     """Any features together."""
     dice = Dice(seed)
     share = dice.pick([0.2, 0.4, 0.7])
-    return make(dice, frozenset(name for name in FEATURES if dice.chance(share)))
+    return make(dice, frozenset(name for name in FEATURES if dice.chance(share)), most)
 
 
 @st.composite
