@@ -44,6 +44,7 @@ def cases(draw):
             draw(st.integers(1, 400)),
             draw(st.sampled_from([0.0, 0.3, 2.7])),
             draw(st.sampled_from([0.0, 0.1, 3.3])),
+            draw(st.sampled_from([0.0, 0.2, 4.1])),
         )
         for _ in range(n)
     ]
@@ -65,13 +66,15 @@ def cases(draw):
 @given(cases())
 def test_agrees_with_the_naive_twin(case):
     submit, rows, procs, parameters = case
-    runtime, width, estimate, overrun, release = (np.array(c, dtype=float) for c in zip(*rows))
+    runtime, width, estimate, overrun, release, reports = (
+        np.array(column, dtype=float) for column in zip(*rows)
+    )
     jobs = workload(submit, runtime, width.astype(int), estimate)
     limit = limit_seconds(jobs, perfect=False)
-    delays = SlurmDelays(np.zeros(len(jobs)), overrun, release)
+    delays = SlurmDelays(np.zeros(len(jobs)), overrun, release, reports)
     schedule = simulate_slurm(jobs, onega.Cluster(procs), policy(parameters), delays=delays)
-    names = ("submit", "runtime", "limit", "procs", "overrun", "release")
-    columns = (submit.astype(float), runtime, limit, width.astype(int), overrun, release)
+    names = ("submit", "runtime", "limit", "procs", "overrun", "release", "reports")
+    columns = (submit.astype(float), runtime, limit, width.astype(int), overrun, release, reports)
     plain = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
     np.testing.assert_allclose(schedule.start, naive.simulate(plain, procs, parameters))
 
@@ -80,7 +83,7 @@ def test_agrees_with_the_naive_twin(case):
 @given(cases())
 def test_invariants(case):
     submit, rows, procs, parameters = case
-    runtime, width, estimate, _, _ = zip(*rows)
+    runtime, width, estimate, *_ = zip(*rows)
     jobs = workload(submit, runtime, width, estimate)
     schedule = simulate_slurm(jobs, onega.Cluster(procs), policy(parameters))
     assert np.all(schedule.start >= jobs.column("submit"))

@@ -93,14 +93,14 @@ def earliest(plan, job, now, idle, completing, running, resolution):
 
 
 def simulate(jobs, procs, rules, beat=0.5, wake=0.25):
-    """Starts of ``jobs`` (dicts with submit, runtime, limit, procs, release, overrun)."""
+    """Starts of ``jobs`` (dicts with submit, runtime, limit, procs, release, reports, overrun)."""
     idle, completing = set(range(procs)), set()
     queue, active, arrived, over = [], [], 0, 0
     second = floor(jobs[0]["submit"])
     beat, wake = second - 1 + beat, second - 1 + wake
     last_full = last_pass = second - floor(0.5 * max(rules.sched_interval, 1))
     last_cycle, asked, changed = second - rules.bf_interval, False, 0
-    now = 0.0
+    now = reported = 0.0
 
     def start(job, nodes):
         nonlocal idle, changed
@@ -133,7 +133,7 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25):
                 start(job, best_fit(idle & allowed, job["procs"]))
 
     def due(job):
-        return job["end"] + (job["release"] if job["state"] == "completing" else 0)
+        return job["freed"] if job["state"] == "completing" else job["end"]
 
     while over < len(jobs):
         ending = min((due(job) for job in active), default=inf)
@@ -144,6 +144,8 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25):
             changed = floor(now)
             if job["state"] == "running":
                 job["state"] = "completing"
+                reported = max(now + job["release"], reported) + job["reports"]
+                job["freed"] = reported
                 completing |= job["nodes"]
             else:
                 active.remove(job)

@@ -172,8 +172,10 @@ def _print(result: VirtualResult, title: str) -> None:
 
 def _print_models(table: ModelTable) -> None:
     rows = [
-        (row["model"], row["overheads"], row["P"], row["P_min"], row["P_max"], row["mean_wait"])
+        tuple(
+            row[key] for key in ("model", "overheads", "P", "P_min", "P_max", "P_own", "mean_wait")
+        )
         for row in table.rows.iter_rows(named=True)
     ]
-    heads = ("model", "overheads", "P, s", "least", "most", "mean\nwait, s")
+    heads = ("model", "overheads", "P, s", "least", "most", "among its\ndraws", "mean\nwait, s")
     emit_table("Models against the real runs", rows, heads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -81,7 +82,8 @@ class ModelTable:
         P of every pair of real runs.
     rows
         Columns ``model``, ``overheads``, ``P`` (mean over real runs and draws), ``P_min``,
-        ``P_max``, ``mean_wait``, and ``P_50``, ``P_100``, … for prefixes.
+        ``P_max``, ``P_own`` (mean over pairs of the model's own draws), ``mean_wait``, and
+        ``P_50``, ``P_100``, … for prefixes.
     """
 
     ideal: tuple[float, ...]
@@ -97,7 +99,10 @@ class ModelTable:
         """Return ``MODEL[+overheads].P`` and the best of them."""
         flat: dict[str, Any] = {"best": None, "best_P": None}
         for row in self.rows.iter_rows(named=True):
-            flat[f"{row['model']}{'+overheads' if row['overheads'] else ''}.P"] = row["P"]
+            name = f"{row['model']}{'+overheads' if row['overheads'] else ''}"
+            flat[f"{name}.P"] = row["P"]
+            if row["P_own"] is not None:
+                flat[f"{name}.P_own"] = row["P_own"]
         best = self.best
         flat["best"] = f"{best['model']}{'+overheads' if best['overheads'] else ''}"
         flat["best_P"] = best["P"]
@@ -139,7 +144,8 @@ def compare_with_models(
         rows.append(_row(name, overheads=False, found=[adequacy(log, plain) for log in real]))
         drawn = [simulate(child(seed, place, draw)) for draw in range(draws)]
         found = [adequacy(log, model) for log in real for model in drawn]
-        rows.append(_row(name, overheads=True, found=found))
+        own = [adequacy(a, b).P for a, b in itertools.combinations(drawn, 2)]
+        rows.append(_row(name, overheads=True, found=found, own=own))
     return ModelTable(tuple(pair.P for pair in result.pairs), pl.DataFrame(rows))
 
 
@@ -165,7 +171,9 @@ def _simulator(result: VirtualResult, name: str) -> Callable[[Rng], Schedule]:
     return run
 
 
-def _row(name: str, *, overheads: bool, found: list[Adequacy]) -> dict[str, Any]:
+def _row(
+    name: str, *, overheads: bool, found: list[Adequacy], own: Sequence[float] = ()
+) -> dict[str, Any]:
     values = [one.P for one in found]
     row: dict[str, Any] = {
         "model": name,
@@ -173,6 +181,7 @@ def _row(name: str, *, overheads: bool, found: list[Adequacy]) -> dict[str, Any]
         "P": float(np.mean(values)),
         "P_min": min(values),
         "P_max": max(values),
+        "P_own": float(np.mean(own)) if own else None,
         "mean_wait": float(np.mean([one.summary()["mean_wait_model"] for one in found])),
     }
     sizes = table_sizes(found[0].jobs)

@@ -66,7 +66,10 @@ class OverheadLaw:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """How long nodes are kept after a job's end: ``base`` + ``per_node`` · width, seconds."""
+    """How long nodes are kept after a job's end: ``base`` + ``per_node`` · width, seconds.
+
+    ``per_node`` is what a node's report takes; the reports of jobs that end together queue up.
+    """
 
     base: float = 0.0
     per_node: float = 0.0
@@ -74,9 +77,10 @@ class Release:
 
     @classmethod
     def fit(cls, width: npt.ArrayLike, gap: npt.ArrayLike) -> Release:
-        """Fit a line to the medians of the gaps in classes of width (powers of two).
+        """Fit a line to the lower quartiles of the gaps in classes of width (powers of two).
 
-        Medians, because a gap is at least the release, and longer where nobody was ready.
+        A gap is at least the release, and longer where nobody was ready or where the nodes of
+        other jobs reported first.
         """
         widths, gaps = np.asarray(width, dtype=np.float64), np.asarray(gap, dtype=np.float64)
         if widths.size == 0:
@@ -84,7 +88,7 @@ class Release:
         group = np.floor(np.log2(widths))
         kinds = np.unique(group)
         x = np.array([np.median(widths[group == k]) for k in kinds])
-        y = np.array([np.median(gaps[group == k]) for k in kinds])
+        y = np.array([np.quantile(gaps[group == k], 0.25) for k in kinds])
         weight = np.sqrt([np.count_nonzero(group == k) for k in kinds])
         if kinds.size == 1:
             return cls(float(y[0]), 0.0, int(widths.size))
@@ -137,7 +141,8 @@ class Overheads:
         return SlurmDelays(
             self.submission.draw(jobs, draw),
             self.completion.draw(jobs, draw),
-            self.release.seconds(workload.column("procs")),
+            np.full(jobs, self.release.base),
+            self.release.per_node * workload.column("procs"),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

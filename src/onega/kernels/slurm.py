@@ -8,7 +8,8 @@ Slurm 22.05. Its clock has whole seconds; so have starts, limits and plans. What
   ``sched_interval`` a beat makes a pass over the whole queue, else over the first
   ``default_queue_depth`` jobs.
 - The end of a job leaves its nodes "completing" until the last of them reports; then they are
-  idle, and a main pass follows at once.
+  idle, and a main pass follows at once. Reports come one by one: those of a job that ended before
+  come first.
 - A main pass starts jobs in the order of priority until one doesn't fit.
 - The backfill cycle sleeps ``bf_interval`` after its last end, and then in steps of a second until
   something has changed. It goes through the queue with a plan (table of times and nodes): each
@@ -43,16 +44,20 @@ JOB = np.dtype(
         ("limit", "f8"),
         ("procs", "i8"),
         ("release", "f8"),
+        ("reports", "f8"),
         ("overrun", "f8"),
         ("state", "i8"),
         ("start", "f8"),
         ("end", "f8"),
+        ("freed", "f8"),
         ("by", "i8"),
     ],
     align=True,
 )
 """A job, in the order of submission: when slurmctld hears of it, how long it runs from the noted
-start, its limit in seconds, its nodes, how long they are completing, what its end is late by."""
+start, its limit in seconds, its nodes, how long after its end they begin to report and how long
+their reports take, what its end is late by; its state, start, end, when its nodes were free again,
+and who started it."""
 
 RULES = np.dtype(
     [
@@ -84,6 +89,7 @@ CLOCK = np.dtype(
         ("last_cycle", "f8"),
         ("asked", "i8"),
         ("changed", "f8"),
+        ("reported", "f8"),
         ("stale", "i8"),
         ("arrived", "i8"),
         ("pending", "i8"),
@@ -94,7 +100,7 @@ CLOCK = np.dtype(
 )
 """The time; the next beat of the background loop and the next waking of the backfill cycle; when
 passes and cycles last were; whether a pass was asked for; when anything last changed, and whether
-it did since the last cycle; numbers of jobs."""
+it did since the last cycle; until when nodes report; numbers of jobs."""
 
 
 class State(NamedTuple):
@@ -235,7 +241,7 @@ def _next_end(state: State) -> tuple[float, int]:
     best, which = np.inf, -1
     for place in range(state.clock[0].running):
         job = state.jobs[state.active[place]]
-        when = job.end if job.state == RUNNING else job.end + job.release
+        when = job.end if job.state == RUNNING else job.freed
         if when < best:
             best, which = when, place
     return best, which
@@ -250,6 +256,8 @@ def _end_or_release(state: State, place: int) -> None:
     c.stale = 1
     if job.state == RUNNING:
         job.state = COMPLETING
+        c.reported = max(c.now + job.release, c.reported) + job.reports
+        job.freed = c.reported
         for word in range(state.idle.size):
             state.completing[word] |= state.nodes[number, word]
         return

@@ -35,17 +35,21 @@ class SlurmDelays:
     overrun
         From the end of the job's own work until slurmctld notes its end.
     release
-        From then on until all of its nodes have reported and are idle again.
+        From then on until the first of its nodes reports that it is done.
+    reports
+        What the reports of its nodes take; jobs that end together share this: the reports of one
+        come after those of the other. Then its nodes are idle again.
     """
 
     submission: Floats
     overrun: Floats
     release: Floats
+    reports: Floats
 
     @classmethod
     def none(cls, jobs: int) -> SlurmDelays:
         """Return no delays."""
-        return cls(np.zeros(jobs), np.zeros(jobs), np.zeros(jobs))
+        return cls(*(np.zeros(jobs) for _ in range(4)))
 
 
 def limit_seconds(workload: Workload, *, perfect: bool) -> Floats:
@@ -142,6 +146,7 @@ def _make_jobs(
     jobs["limit"] = limit[order]
     jobs["procs"] = workload.column("procs")[order]
     jobs["release"] = delays.release[order]
+    jobs["reports"] = delays.reports[order]
     jobs["overrun"] = delays.overrun[order]
     return jobs
 
