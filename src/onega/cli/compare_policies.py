@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from onega.cli.console import emit_json, emit_table, out, progress, remark
@@ -33,7 +34,6 @@ from onega.cli.simulate_machine import MachineFlags, build_cluster
 
 if TYPE_CHECKING:
     from onega.experiment.policies import PolicyComparison
-    from onega.experiment.targets import Measure
 
 
 def register(app: typer.Typer) -> None:
@@ -142,58 +142,51 @@ def compare_policies(
 def _speak(result: PolicyComparison, procs: int) -> None:
     found = result.replicates
     first = found.policies[0]
-    by_key = {measure.key: measure for measure in found.measures}
-    rows = [
-        _row(by_key[row["measure"]], row, first, heading=row["policy"] == first)
-        for row in result.to_polars().to_dicts()
-    ]
+    table = result.to_polars()
+    rows: list[tuple[str, ...]] = []
+    for measure in found.measures:
+        part = table.filter(table["measure"] == measure.key).to_dicts()
+        numbers = [row[key] for row in part for key in ("on_log", "mean") if row[key] is not None]
+        size, unit = measure.readable([float(np.median(numbers))])
+        rows.append((f"[{measure.words}{f', {unit}' if unit else ''}]", "", "", "", ""))
+        rows += [_row(row, size) for row in part]
     percent = f"{100 * found.level:g} %"
-    columns = ("", "policy", "on the log", "replicates", percent, f"against {first}", percent)
+    columns = ("", "the log", "mean", percent, f"minus {first} ({percent})")
     emit_table(f"{procs} processors, {len(found)} replicates", rows, columns)
-    kind = (
-        f"{percent}: the middle of the resamples, how far one log can be trusted"
-        if found.resampled
-        else f"{percent}: Student's interval of the mean over replicates"
-    )
-    out().print(f"{kind}; *: the interval of the difference leaves out zero.", markup=False)
+    if found.resampled:
+        kind = f"{percent}: the middle of the resamples, how far one log can be trusted"
+    else:
+        kind = f"{percent}: Student's interval of the mean over replicates"
+    out().print(f"{kind}. *: the difference's interval leaves out zero.", markup=False)
     for line in notes(result):
         out().print(line, markup=False)
 
 
-def _row(
-    measure: Measure, row: dict[str, Any], first: str, *, heading: bool
-) -> tuple[str | None, ...]:
-    def ends(low: float | None, high: float | None) -> str:
-        if low is None or high is None:
+def _row(row: dict[str, Any], size: float) -> tuple[str, ...]:
+    def cell(key: str) -> str:
+        value = row[key]
+        if value is None:
             return ""
-        return f"{measure.show(low)} … {measure.show(high)}"
+        number = value / size
+        return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
 
-    def cell(value: float | None) -> str:
-        return "" if value is None else measure.show(value)
-
-    star = " *" if row["sure"] else ""
-    return (
-        measure.words if heading else "",
-        row["policy"],
-        cell(row["on_log"]),
-        cell(row["mean"]),
-        ends(row["low"], row["high"]),
-        cell(row["difference"]) + star,
-        ends(row["difference_low"], row["difference_high"]),
-    )
+    ends = f"{cell('low')}..{cell('high')}" if row["low"] is not None else ""
+    apart = ""
+    if row["difference"] is not None:
+        apart = f"{cell('difference')} ({cell('difference_low')}..{cell('difference_high')})"
+        apart += "*" if row["sure"] else " "
+    return row["policy"], cell("on_log"), cell("mean"), ends, apart
 
 
 def notes(result: PolicyComparison) -> list[str]:
     """Say what was left out as warm-up, and whether a precision was reached."""
     found = result.replicates
     lines = []
-    if found.warmup != "none":
+    if found.warmup.rule != "none":
         mean = sum(found.removed) / len(found.removed)
-        line = f"Warm-up ({found.warmup}): {mean:.0f} jobs a run left out on average"
-        unsettled = sum(not one for one in found.settled)
-        if unsettled:
-            line += f"; {unsettled} of {len(found)} runs never settled"
-        lines.append(f"{line}.")
+        lines.append(f"Warm-up ({found.warmup}): {mean:.0f} jobs of each run were left out.")
+    if not found.warmup.settled:
+        lines.append("The runs never settle: they are too short, or the machine can't keep up.")
     if found.reached is not None:
         words = "reached" if found.reached else "NOT reached"
         lines.append(f"The precision asked for was {words} with {len(found)} replicates.")

@@ -29,7 +29,7 @@ from onega.cli.options import (
     TimezoneOption,
     TraceArgument,
 )
-from onega.cli.plan_energy import EnergyFlags, energy_machines, speak_trade_off
+from onega.cli.plan_energy import EnergyFlags, grid_of, speak_trade_off
 from onega.core.errors import ExperimentError, suggest
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def plan(
     if vary == "energy":
         assert machine is not None
         axes = {"cost": cost, "pain": pain, "target": target or None}
-        result = _trade_off(read, energy_machines(flags, machine.procs), names, axes | how)
+        result = _trade_off(read, grid_of(flags, machine.procs), names, axes | how)
     else:
         assert target
         what: dict[str, Any] = {"vary": vary, "cluster": machine, "policy": names, "most": most}
@@ -216,18 +216,16 @@ def _tell(result: Plan | TradeOff, *, json: bool, figures: Path | None) -> None:
 
 def _speak(result: Plan) -> None:
     columns = [{"procs": "processors", "load": "times the load", "policy": "policy"}[result.vary]]
-    columns += ["replicates"]
-    for target in result.targets:
-        columns += [str(target.measure), "from", "to"]
-    columns += ["holds in", "met"]
+    columns += ["replicates", *(str(target.measure) for target in result.targets)]
     rows = []
     for trial in result.trials:
         row: list[Any] = [str(trial.at), trial.replicates]
         for place, target in enumerate(result.targets):
-            values = (trial.means[place], trial.lows[place], trial.highs[place])
-            row += [target.measure.show(value) for value in values]
+            show = target.measure.show
+            ends = f" ({show(trial.lows[place])} to {show(trial.highs[place])})"
+            row.append(show(trial.means[place]) + ("" if result.rule == "value" else ends))
         row += [None if result.rule == "value" else f"{100 * trial.joint:.3g} %", trial.met]
         rows.append(row)
-    emit_table(f"Places tried for {result.target}", rows, columns)
+    emit_table(f"Places tried for {result.target}", rows, [*columns, "holds in", "met"])
     for sentence in result.sentences():
         out().print(sentence, markup=False)

@@ -51,10 +51,10 @@ class EnergyFlags:
             )
 
 
-def energy_machines(flags: EnergyFlags, procs: int) -> dict[str, Cluster]:
+def grid_of(flags: EnergyFlags, procs: int) -> dict[str, Cluster]:
     """Make the machines to compare."""
     from onega.core.cluster import Power
-    from onega.experiment.pareto import rate_machines
+    from onega.experiment.pareto import energy_machines
 
     assert flags.rates is not None
     assert flags.power_busy is not None
@@ -66,7 +66,7 @@ def energy_machines(flags: EnergyFlags, procs: int) -> dict[str, Cluster]:
         power = [Power(*one) for one in zip(*powers, strict=True)]
     except SimulationError as error:
         raise ExperimentError(str(error)) from None
-    made = rate_machines(
+    made = energy_machines(
         procs,
         rates=rates,
         power=power,

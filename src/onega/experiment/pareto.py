@@ -27,6 +27,7 @@ from onega.core.errors import ExperimentError, SimulationError
 from onega.core.plotting import Plottable
 from onega.core.policy import Policy
 from onega.core.rng import Rng, describe_seed
+from onega.core.sleep import Sleep
 from onega.core.warmup import Warmup
 from onega.experiment.draws import Resample, Source, make_draws
 from onega.experiment.replicates import PolicyLike, Replicates, collect
@@ -208,7 +209,7 @@ def trade_off(
     source
         As for `onega.replicate`.
     machines
-        Name → machine; `rate_machines` makes those of a grid of rates and thresholds. Relative
+        Name → machine; `energy_machines` makes those of a grid of rates and thresholds. Relative
         changes are from the first.
     policy
         As `onega.simulate` takes it.
@@ -234,7 +235,7 @@ def trade_off(
         axes,
         Warmup.parse(warmup),
         options,
-    )
+    ).deciding_warmup(n, workers)
     trials = Trials(experiment, targets, (True,) * len(targets), n, confidence, workers)
     total = n * len(machines)
     if progress is not None:
@@ -277,16 +278,17 @@ def knee(cost: Floats, pain: Floats) -> int:
     return int(np.argmax(1.0 - x - y))
 
 
-def rate_machines(
+def energy_machines(
     procs: int,
     *,
     rates: Iterable[tuple[float, ...]],
     power: Iterable[Power],
     k_low: Iterable[float],
     k_high: Iterable[float] | None = None,
+    sleep: Mapping[str, Sleep | None] | None = None,
     kind: str = "workload",
 ) -> dict[str, Cluster]:
-    """Make the machines of a grid of rates and thresholds.
+    """Make the machines of a grid of rates, thresholds and ways to sleep.
 
     Parameters
     ----------
@@ -297,6 +299,8 @@ def rate_machines(
     k_low, k_high
         Thresholds; all pairs with k_low ≤ k_high. Without ``k_high``, one threshold for both ways
         (seed 001, Figure 3).
+    sleep
+        Name → what idle processors do (None: stay awake); they stay awake by default.
     kind
         ``"workload"`` or ``"queue"``: what thresholds are about.
     """
@@ -308,17 +312,18 @@ def rate_machines(
     highs = None if k_high is None else list(k_high)
     pairs = [(k, k) for k in lows] if highs is None else list(product(lows, highs))
     result: dict[str, Cluster] = {}
-    for speed, watts in zip(speeds, powers, strict=True):
-        several = "" if len(speeds) == 1 else f", rates {speed[0]:g}/{speed[-1]:g}"
-        for low, high in pairs:
-            if low > high:
-                continue
-            name = f"k={_short(low)}" if highs is None else f"k={_short(low)}..{_short(high)}"
-            try:
-                control = RateControl(kind, rates=speed, k_low=low, k_high=high)  # type: ignore[arg-type]
-                result[name + several] = Cluster(procs, control, watts)
-            except SimulationError as error:
-                raise ExperimentError(f"{name + several}: {error}") from None
+    grid = product((sleep or {"": None}).items(), zip(speeds, powers, strict=True), pairs)
+    for (rest, nap), (speed, watts), (low, high) in grid:
+        if low > high:
+            continue
+        name = f"k={_short(low)}" if highs is None else f"k={_short(low)}..{_short(high)}"
+        name += "" if len(speeds) == 1 else f", rates {speed[0]:g}/{speed[-1]:g}"
+        name += "" if sleep is None else f", sleep {rest}"
+        try:
+            control = RateControl(kind, rates=speed, k_low=low, k_high=high)  # type: ignore[arg-type]
+            result[name] = Cluster(procs, control, watts, sleep=nap)
+        except SimulationError as error:
+            raise ExperimentError(f"{name}: {error}") from None
     if not result:
         raise ExperimentError("no pair of thresholds has k_low ≤ k_high; nothing to compare")
     return result
@@ -339,4 +344,5 @@ def settings(machine: Cluster) -> dict[str, Any]:
         "rates": "/".join(f"{rate:g}" for rate in control.rates),
         "k_low": control.k_low[0] if control.k_low else None,
         "k_high": control.k_high[0] if control.k_high else None,
+        "sleep_after": machine.sleep.states[0].timeout if machine.sleep else None,
     }

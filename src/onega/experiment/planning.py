@@ -60,6 +60,8 @@ class Plan(Plottable):
         How far apart places were told from each other; None for policies.
     cluster, policy
         The machine and the policy where they weren't varied.
+    warmup
+        What was left out at the beginning of runs.
     reason
         Why the search ended where it did, if that isn't the boundary between met and not met.
     """
@@ -77,6 +79,7 @@ class Plan(Plottable):
     rule: Rule
     cluster: Cluster
     policy: str
+    warmup: Warmup
     reason: str = ""
     provenance: tuple[str, ...] = ()
 
@@ -125,6 +128,8 @@ class Plan(Plottable):
             "procs": None if self.vary == "procs" else self.cluster.procs,
             "policy": None if self.vary == "policy" else self.policy,
             "runs": self.runs,
+            "warmup": str(self.warmup),
+            "warmup_jobs": self.warmup.jobs if self.warmup.rule == "mser5" else None,
             "resolution": self.resolution,
             "reason": self.reason or None,
             "curve": [trial.row(self.targets) for trial in self.trials],
@@ -178,7 +183,7 @@ def plan(
     most
         Where to stop looking: processors, or the factor of the load.
     warmup, jobs, rng, workers, options
-        As for `onega.replicate`.
+        As for `onega.replicate`; MSER-5 is decided once, where the search begins.
     progress
         Called with the number of simulations so far.
 
@@ -205,6 +210,7 @@ def plan(
         )
     first = Case(str(listed[0]), machine, listed[0])
     experiment = Experiment(draws, (first,), (targets[0].measure,), Warmup.parse(warmup), options)
+    experiment = experiment.deciding_warmup(n, workers)
     trials = Trials(experiment, targets, searched, n, confidence, workers, progress)
     if vary == "policy":
         return _choose(trials, tuple(Case(str(one), machine, one) for one in listed))
@@ -296,6 +302,7 @@ def _common(trials: Trials, first: Case) -> dict[str, Any]:
         "rule": trials.rule,
         "cluster": first.cluster,
         "policy": str(first.policy),
+        "warmup": trials.experiment.warmup,
         "provenance": (
             f"up to {trials.n} replicates of {draws.describe()}, rng={describe_seed(draws.seed)}",
         ),

@@ -92,4 +92,9 @@ def _percent(share: float | None) -> str:
 
 
 def _effort(plan: Plan) -> str:
-    return f"{plan.runs} simulations at {len(plan.trials)} places."
+    words = f"{plan.runs} simulations at {len(plan.trials)} places."
+    if plan.warmup.rule == "mser5":
+        words += f" The first {plan.warmup.jobs} jobs of each run were left out (MSER-5)."
+    if not plan.warmup.settled:
+        words += " The runs never settle: they are too short, or the machine can't keep up."
+    return words

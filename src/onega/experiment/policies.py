@@ -15,7 +15,6 @@ from onega.core.plotting import Plottable
 from onega.core.policy import Policy
 from onega.core.rng import Rng, seed_sequence
 from onega.core.schedule import Schedule
-from onega.core.warmup import Warmup
 from onega.core.workload import Workload
 from onega.experiment.draws import Resample, Source, make_draws
 from onega.experiment.replicates import MEASURES, PolicyLike, Replicates, replicate
@@ -182,11 +181,11 @@ def compare_policies(
         draws,
         tuple(Case(str(rule), machine, rule) for rule in rules),
         found.measures,
-        Warmup.parse(warmup),
+        found.warmup,
         options,
     )
     on_log = once.run([0], workers=workers)[0]
-    seen = _observed(source, machine, found.measures, on_log.warmup.removed)
+    seen = _observed(source, machine, found.measures, on_log.removed)
     return PolicyComparison(found, on_log.values, seen)
 
 

@@ -70,10 +70,10 @@ class Replicates(Plottable):
         What was measured.
     values
         values[replicate, policy, measure].
-    removed, settled
-        By replicate: jobs left out as warm-up, and whether the rule found where the run settles.
+    removed
+        By replicate: jobs left out as warm-up.
     warmup
-        The rule.
+        The rule, and whether it found where runs settle.
     level
         Of intervals.
     resampled
@@ -90,8 +90,7 @@ class Replicates(Plottable):
     measures: tuple[Measure, ...]
     values: Floats
     removed: tuple[int, ...]
-    settled: tuple[bool, ...]
-    warmup: str
+    warmup: Warmup
     level: float
     resampled: bool
     reached: bool | None = None
@@ -137,13 +136,12 @@ class Replicates(Plottable):
         return self._interval(self.of(measure, policy) - self.of(measure, than), kind)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per replicate and policy: replicate, policy, removed, settled, measures."""
+        """One row per replicate and policy: replicate, policy, removed, measures."""
         count, cases, _ = self.values.shape
         columns: dict[str, Any] = {
             "replicate": np.repeat(np.arange(count), cases),
             "policy": list(self.policies) * count,
             "removed": np.repeat(self.removed, cases),
-            "settled": np.repeat(self.settled, cases),
         }
         for place, measure in enumerate(self.measures):
             columns[measure.key] = self.values[:, :, place].ravel()
@@ -172,9 +170,9 @@ class Replicates(Plottable):
             "replicates": len(self),
             "level": self.level,
             "interval": self.kind,
-            "warmup": self.warmup,
+            "warmup": str(self.warmup),
             "warmup_jobs": float(np.mean(self.removed)),
-            "unsettled": sum(not one for one in self.settled),
+            "settled": self.warmup.settled,
             "reached": self.reached,
         }
         for policy in self.policies:
@@ -239,7 +237,7 @@ def replicate(
     measures: Iterable[str | Measure] = MEASURES,
     resample: Resample = "weeks",
     jobs: int | None = None,
-    warmup: str | float | None = None,
+    warmup: str | float | Warmup | None = None,
     level: float = 0.95,
     rng: Rng = None,
     workers: Workers | None = None,
@@ -270,10 +268,10 @@ def replicate(
     jobs
         For a model: jobs to a workload.
     warmup
-        None: all jobs count, as in `onega.simulate`. ``"mser5"``: leave out each run's warm-up by
-        MSER-5 on the waits, the longest of the policies' for all of them. A time such as ``"2d"``:
-        leave out the jobs submitted before. Measures of the whole run (utilisation, power) take all
-        of it. The result says what was left out.
+        None: all jobs count, as in `onega.simulate`. ``"mser5"``: leave out as many jobs as MSER-5
+        finds in the waits averaged over the first ten replicates, the most of all policies for
+        each. A time such as ``"2d"``: leave out the jobs submitted before. Measures of the whole
+        run (utilisation, power) take all of it. The result says what was left out.
     level
         Of intervals.
     rng
@@ -301,7 +299,7 @@ def replicate(
         tuple(dict.fromkeys(wanted)),
         Warmup.parse(warmup),
         options,
-    )
+    ).deciding_warmup(most, workers)
     found, reached = _run_until(experiment, most, precisions, level, workers, progress)
     note = f"{len(found)} replicates of {draws.describe()}, rng={describe_seed(draws.seed)}"
     return collect(experiment, found, level=level, reached=reached, provenance=(note,))
@@ -320,9 +318,8 @@ def collect(
         policies=tuple(case.name for case in experiment.cases),
         measures=experiment.measures,
         values=np.stack([one.values for one in found]),
-        removed=tuple(one.warmup.removed for one in found),
-        settled=tuple(one.warmup.settled for one in found),
-        warmup=str(experiment.warmup),
+        removed=tuple(one.removed for one in found),
+        warmup=experiment.warmup,
         level=level,
         resampled=experiment.draws.resampled,
         reached=reached,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypedDict
 
 import numpy as np
@@ -13,7 +13,7 @@ from onega.core.cluster import Cluster
 from onega.core.errors import ExperimentError
 from onega.core.policy import Knowledge, Policy
 from onega.core.schedule import Schedule
-from onega.core.warmup import Truncation, Warmup, after_warmup
+from onega.core.warmup import PILOT, Warmup, after_warmup, batches, waits_in_order
 from onega.core.workload import Workload
 from onega.experiment.draws import Draws
 from onega.experiment.targets import Measure
@@ -43,10 +43,10 @@ class Case:
 
 
 class Replicate(NamedTuple):
-    """What one replicate gave: values[case, measure], and its warm-up."""
+    """What one replicate gave: values[case, measure], and how many jobs its warm-up has."""
 
     values: Floats
-    warmup: Truncation
+    removed: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +69,13 @@ class Experiment:
         if twice:
             raise ExperimentError(f"given twice: {', '.join(sorted(twice))}; name each one once")
 
+    def deciding_warmup(self, n: int, workers: Workers | None = None) -> Experiment:
+        """Return the experiment with its warm-up decided, by runs of the first of n replicates."""
+        if self.warmup.rule != "mser5":
+            return self
+        pilot = run_all(run_pilot, range(min(n, PILOT)), shared=self, workers=workers)
+        return replace(self, warmup=self.warmup.decided(pilot))
+
     def run(
         self,
         numbers: Iterable[int],
@@ -81,40 +88,38 @@ class Experiment:
 
 
 def run_replicate(k: int, experiment: Experiment) -> Replicate:
-    """Draw workload k and run every case on it.
+    """Draw workload k, run every case on it and measure it."""
+    values, removed = [], 0
+    for schedule in _schedules(k, experiment):
+        removed = experiment.warmup.removed(schedule).removed
+        values.append(measured(schedule, experiment.measures, removed))
+    return Replicate(np.array(values), removed)
 
-    The longest warm-up of the cases is left out of all of them, so that cases are measured on the
-    same jobs.
-    """
+
+def run_pilot(k: int, experiment: Experiment) -> list[Floats]:
+    """Run every case on workload k; return their waits in the order of submission, in fives."""
+    return [batches(waits_in_order(schedule)) for schedule in _schedules(k, experiment)]
+
+
+def _schedules(k: int, experiment: Experiment) -> Iterator[Schedule]:
     drawn: dict[float, Workload] = {}
-    schedules = []
     for case in experiment.cases:
         if case.load not in drawn:
             drawn[case.load] = experiment.draws.workload(k, case.load)
-        schedules.append(_simulate(drawn[case.load], case, experiment, k))
-    cuts = [experiment.warmup.removed(schedule) for schedule in schedules]
-    removed = max(cut.removed for cut in cuts)
-    return Replicate(
-        np.array([measured(one, experiment.measures, removed) for one in schedules]),
-        Truncation(removed, all(cut.settled for cut in cuts)),
-    )
+        yield simulate(
+            drawn[case.load],
+            case.cluster,
+            case.policy,
+            rng=experiment.draws.run_seed(k),
+            progress=heartbeat,
+            **experiment.options,
+        )
 
 
 def measured(schedule: Schedule, measures: Iterable[Measure], removed: int = 0) -> list[float]:
     """Return the measures of a run without its first ``removed`` jobs."""
     keep = after_warmup(schedule, removed)
     return [measure.evaluate(schedule, keep) for measure in measures]
-
-
-def _simulate(workload: Workload, case: Case, experiment: Experiment, k: int) -> Schedule:
-    return simulate(
-        workload,
-        case.cluster,
-        case.policy,
-        rng=experiment.draws.run_seed(k),
-        progress=heartbeat,
-        **experiment.options,
-    )
 
 
 def machine_of(draws: Draws, cluster: Cluster | int | None) -> Cluster:

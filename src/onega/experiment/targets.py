@@ -203,6 +203,14 @@ class Measure:
             return float(np.mean(values > self.at))
         return float(_OVER_JOBS[self.statistic](values))
 
+    def readable(self, values: Iterable[float]) -> tuple[float, str]:
+        """Choose the unit in which these values are easy to read: its size, and its name."""
+        largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+        for limit, size, name in _READABLE.get(self.unit, ()):
+            if largest >= limit:
+                return size, name
+        return 1.0, "seconds" if self.unit == "s" else self.unit
+
     def show(self, value: float) -> str:
         """Write a value of this measure for a person, with its unit."""
         if not math.isfinite(value):
@@ -211,10 +219,17 @@ class Measure:
             return humanise_seconds(value)
         if self.unit == "%":
             return f"{100 * value:.3g} %"
-        if self.unit in ("J", "W"):
-            return _with_prefix(value, self.unit)
-        return f"{value:.4g}"
+        size, unit = self.readable([value])
+        return f"{value / size:.4g} {unit}".strip()
 
+
+_PREFIXES: Final = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_READABLE: Final[dict[str, tuple[tuple[float, float, str], ...]]] = {
+    "s": ((864000.0, 86400.0, "days"), (7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes")),
+    "%": ((0.0, 0.01, "%"),),
+    **{unit: tuple((size, size, name + unit) for size, name in _PREFIXES) for unit in "JW"},
+}
+"""By unit: from which value on, in what, and how that is called."""
 
 _OVER_JOBS: Final[dict[str, Callable[[Any], Any]]] = {
     "mean": np.mean,
@@ -313,15 +328,6 @@ def mean_workload(schedule: Schedule) -> float:
     area = pl.col("workload") * gap - pl.col("rate") * pl.col("running") * gap**2 / 2
     total, length = schedule.system.select(area.sum(), gap.sum().alias("length")).row(0)
     return float(total) / float(length) if length > 0 else math.nan
-
-
-def _with_prefix(value: float, unit: str) -> str:
-    """Write watts or joules with the prefix that leaves one to three digits before the point."""
-    size = abs(value)
-    for power, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if size >= power:
-            return f"{value / power:.4g} {prefix}{unit}"
-    return f"{value:.4g} {unit}"
 
 
 def _compact(text: str) -> str:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from onega.experiment.targets import Measure
 
-_TIMES: Final = ((864000.0, 86400.0, "days"), (7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes"))
-
 WIDE: Final = 30.0
 """Values that far apart are drawn on a logarithmic axis."""
 
@@ -64,16 +62,11 @@ def scale(measure: Measure, values: Iterable[float], *, wide: bool = True) -> Sc
     listed = [abs(float(value)) for value in values if math.isfinite(value)]
     largest = max(listed, default=0.0)
     logarithmic = wide and bool(listed) and min(listed) > 0 and largest > WIDE * min(listed)
-    words = measure.words
-    if measure.unit == "s" and not logarithmic:
-        for limit, size, name in _TIMES:
-            if largest >= limit:
-                return Scale(measure, size, f"{words} ({name})", logarithmic=False)
-        return Scale(measure, 1.0, f"{words} (seconds)", logarithmic=False)
-    if measure.unit == "%":
-        return Scale(measure, 0.01, f"{words} (%)", logarithmic=logarithmic)
-    unit = "" if measure.unit in ("", "s") else f" ({measure.unit})"
-    return Scale(measure, 1.0, f"{words}{unit}", logarithmic=logarithmic)
+    if logarithmic and measure.unit == "s":  # its marks say their units themselves
+        return Scale(measure, 1.0, measure.words, logarithmic=True)
+    size, unit = measure.readable([largest])
+    name = f"{measure.words} ({unit})" if unit else measure.words
+    return Scale(measure, size, name, logarithmic=logarithmic)
 
 
 def label(

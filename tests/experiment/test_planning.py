@@ -1,0 +1,266 @@
+"""Plans: against Erlang's formula, and what they say where there is no answer."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import onega
+from experiment.workloads import WEEK, Queue, log
+from onega.core.errors import ExperimentError
+from onega.experiment.axes import demand
+from onega.experiment.draws import make_draws
+from onega.experiment.workers import Threads
+from reference import experiments as formula
+
+LOG = log()
+QUEUE = Queue(8.0, 1.0, 4000)
+
+
+# The formula.
+
+
+@pytest.mark.parametrize(
+    ("rate", "time", "share"),
+    [(4.0, 0.5, 0.05), (8.0, 0.2, 0.1), (8.0, 0.0, 0.2), (20.0, 0.1, 0.02)],
+)
+def test_the_fewest_servers_are_erlangs_to_one(rate, time, share):
+    """P(wait > t) < p on M/M/c: the plan asks for confidence, so it may take one more, not two."""
+    found = onega.plan(
+        Queue(rate, 1.0, 6000),
+        f"share(wait>{time})<{share}",
+        policy="fcfs",
+        n=20,
+        rng=1,
+    )
+    expected = formula.fewest_servers(rate, 1.0, time, share)
+    assert found.met
+    assert abs(found.best - expected) <= 1
+    trial = found.trial()
+    truth = formula.share_waiting_longer(found.best, rate, 1.0, time)
+    # Twice the half-width of the 95 % interval: four standard errors.
+    assert abs(trial.means[0] - truth) < trial.highs[0] - trial.lows[0]
+
+
+@pytest.mark.parametrize("servers", [6, 12])
+def test_the_largest_load_is_erlangs_to_a_few_hundredths(servers):
+    source = Queue(1.0, 1.0, 6000)
+    found = onega.plan(
+        source, "share(wait>0.2)<10%", vary="load", cluster=servers, policy="fcfs", n=20, rng=1
+    )
+    rates = np.arange(0.01, servers, 0.01)
+    good = [formula.share_waiting_longer(servers, rate, 1.0, 0.2) < 0.1 for rate in rates]
+    expected = float(rates[np.flatnonzero(good)[-1]])
+    assert found.best == pytest.approx(expected, rel=0.05)
+
+
+def test_quantiles_and_shares_say_the_same():
+    one = onega.plan(QUEUE, "p90(wait)<0.2", policy="fcfs", n=20, rng=1)
+    two = onega.plan(QUEUE, "share(wait>0.2)<10%", policy="fcfs", n=20, rng=1)
+    assert abs(one.best - two.best) <= 1
+
+
+# What a plan is.
+
+
+def test_the_place_before_the_best_does_not_do():
+    found = onega.plan(LOG, "p95(wait)<30m", n=20, rng=1)
+    assert found.met
+    assert found.resolution == 1
+    assert found.trial(found.best).met
+    assert not found.trial(found.best - 1).met
+    assert found.trial(found.best).joint >= 0.95
+
+
+def test_a_trial_is_what_replicates_say():
+    found = onega.plan(LOG, "p95(wait)<30m", n=20, rng=1)
+    again = onega.replicate(LOG, found.best, "easy", n=20, rng=1)
+    values = again.of("p95(wait)")
+    trial = found.trial()
+    assert trial.means[0] == values.mean()
+    assert trial.joint == np.mean(values < 1800)
+    interval = again.interval("p95(wait)")
+    assert (trial.lows[0], trial.highs[0]) == (interval.low, interval.high)
+
+
+def test_stopping_early_changes_no_answer():
+    """Trials that ended early are those that fail with all replicates too."""
+    found = onega.plan(LOG, "p95(wait)<30m", n=40, rng=1)
+    early = [trial for trial in found.trials if trial.replicates < 40]
+    assert early
+    for trial in early:
+        values = onega.replicate(LOG, trial.at, "easy", n=40, rng=1).of("p95(wait)")
+        assert np.mean(values < 1800) < 0.95
+    assert found.runs == sum(trial.replicates for trial in found.trials)
+    assert found.runs < 40 * len(found.trials)
+
+
+def test_a_plan_is_reproducible_whatever_the_workers():
+    one, two = (
+        onega.plan(LOG, "p95(wait)<30m", n=20, rng=1, workers=Threads(count)) for count in (1, 3)
+    )
+    assert one.summary() == two.summary()
+
+
+def test_more_targets_need_no_fewer_processors():
+    alone = [
+        onega.plan(LOG, target, n=20, rng=1).best
+        for target in ("p95(wait)<30m", "mean(bounded_slowdown)<2")
+    ]
+    both = onega.plan(LOG, ["p95(wait)<30m", "mean(bounded_slowdown)<2"], n=20, rng=1)
+    assert both.best >= max(alone)
+    assert both.target == "p95(wait)<30m and mean(bounded_slowdown)<2"
+    row = both.to_polars().row(0, named=True)
+    assert {"at", "replicates", "p95_wait", "mean_bounded_slowdown_high", "met"} <= set(row)
+
+
+def test_more_confidence_needs_no_fewer_processors():
+    sizes = [
+        onega.plan(LOG, "p95(wait)<30m", n=40, rng=1, confidence=level).best
+        for level in (0.5, 0.8, 0.95)
+    ]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1]
+
+
+def test_the_log_as_it_is_decides_alone():
+    found = onega.plan(LOG, "p95(wait)<30m", resample="none", rng=1)
+    assert found.confidence is None
+    assert found.runs == len(found.trials)
+    value = onega.simulate(LOG, found.best, "easy").summary()["p95_wait"]
+    before = onega.simulate(LOG, found.best - 1, "easy").summary()["p95_wait"]
+    assert found.trial().means[0] == value < 1800 <= before
+    assert "without a confidence" in found.sentences()[1]
+
+
+def test_policies_are_chosen_among_those_that_meet_the_target():
+    found = onega.plan(
+        LOG, "p95(wait)<3h", vary="policy", policy=["fcfs", "easy", "spf+easy"], n=20, rng=1
+    )
+    good = [trial for trial in found.trials if trial.met]
+    assert found.best == min(good, key=lambda trial: trial.means[0]).at
+    assert [trial.at for trial in found.trials] == ["fcfs", "fcfs+easy", "spf+easy"]
+    assert found.runs == 60
+
+
+def test_loads_by_users_leave_the_day_24_hours_long():
+    found = onega.plan(LOG, "p95(wait)<3h", vary="load", resample="users", n=20, rng=1)
+    assert found.met
+    most = make_draws(LOG, resample="users", rng=1).workload(0, 1.5)
+    assert most.span <= 6 * WEEK
+    assert len(most) > 1.2 * len(LOG)
+
+
+# No answer.
+
+
+def test_a_target_below_what_an_empty_machine_gives_is_said_not_to_be_met():
+    found = onega.plan(LOG, "mean(response)<60", n=20, rng=1)
+    assert not found.met
+    assert found.best is None
+    assert "no job waits" in found.reason
+    alone = float(LOG.column("runtime").mean())
+    assert found.trial().means[0] == pytest.approx(alone, rel=0.2)
+    words = " ".join(found.sentences())
+    assert "can't be met" in words
+    assert f"The nearest is {found.nearest} processors" in words
+    assert found.summary()["met"] is False
+
+
+def test_a_limit_of_the_search_is_said():
+    found = onega.plan(LOG, "p95(wait)<30m", n=20, rng=1, most=40)
+    assert not found.met
+    assert found.nearest == 40
+    assert "40 processors" in found.reason
+
+
+def test_a_side_condition_is_checked_where_the_search_ends():
+    found = onega.plan(LOG, ["p95(wait)<30m", "utilisation>99%"], n=20, rng=1)
+    alone = onega.plan(LOG, "p95(wait)<30m", n=20, rng=1)
+    assert not found.met
+    assert found.nearest == alone.best
+    assert "utilisation is" in found.reason
+    easy = onega.plan(LOG, ["p95(wait)<30m", "utilisation>1%"], n=20, rng=1)
+    assert easy.best == alone.best
+
+
+def test_no_policy_that_does_is_said_with_the_nearest():
+    found = onega.plan(LOG, "max(wait)<1", vary="policy", policy=["fcfs", "easy"], n=20, rng=1)
+    assert not found.met
+    assert found.nearest in ("fcfs", "fcfs+easy")
+    assert "none of the 2 policies" in found.sentences()[0]
+
+
+def test_no_load_is_small_enough():
+    found = onega.plan(LOG, "mean(response)<60", vary="load", n=20, rng=1)
+    assert not found.met
+    assert found.trials[0].idle
+    assert found.trials[0].at < 0.1
+    assert "no job waits" in found.reason
+
+
+def test_even_the_smallest_machine_may_do():
+    found = onega.plan(LOG, "p95(wait)<300d", n=20, rng=1)
+    assert found.best == demand(make_draws(LOG, rng=1), 1).smallest
+    assert found.resolution is None
+    assert found.reason
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        ({"target": []}, "needs a target"),
+        ({"target": "p95(wiat)<1h"}, "did you mean 'wait'"),
+        ({"target": "utilisation>50%"}, "nothing to search by"),
+        ({"target": "p95(wait)>1h"}, "nothing to search by"),
+        ({"vary": "memory"}, "accepted: procs, policy, load"),
+        ({"policy": ["fcfs", "easy"]}, "one policy is needed"),
+        ({"confidence": 1.0}, "between 0 and 1"),
+        ({"confidence": 0.99, "n": 40}, "at least 100 resamples"),
+        ({"n": 1}, "at least"),
+        ({"most": 10}, "too few"),
+        ({"vary": "load", "cluster": 16}, "widest job takes 32"),
+        ({"vary": "load", "most": 0.0}, "at least 0.01"),
+        ({"warmup": "100w"}, "leaves no job"),
+    ],
+)
+def test_wrong_questions_are_refused(arguments, hint):
+    given = {"target": "p95(wait)<30m", "n": 20, "rng": 1, **arguments}
+    with pytest.raises(ExperimentError, match=hint):
+        onega.plan(LOG, given.pop("target"), **given)
+
+
+def test_a_source_of_unknown_size_begins_at_what_the_work_needs():
+    found = onega.plan(QUEUE, "share(wait>0.2)<10%", policy="fcfs", n=10, rng=1)
+    assert found.trials[0].at >= math.floor(QUEUE.rate)
+    with pytest.raises(ExperimentError, match="how many processors"):
+        onega.plan(QUEUE, "share(wait>0.2)<10%", vary="load")
+
+
+def test_jobs_that_all_come_at_once_have_no_load():
+    burst = onega.Workload({"submit": [0.0, 0.0], "runtime": [1.0, 1.0], "procs": [1, 1]})
+    with pytest.raises(ExperimentError, match="different times"):
+        onega.plan(burst, "mean(wait)<1", resample="none")
+
+
+# Figures and words.
+
+
+@pytest.mark.parametrize("vary", ["procs", "load", "policy"])
+def test_the_curve_shows_every_place_and_the_limit(vary):
+    policy = ["easy", "spf+easy"] if vary == "policy" else "easy"
+    found = onega.plan(LOG, "p95(wait)<3h", vary=vary, policy=policy, n=20, rng=1)
+    figure = found.plot()
+    assert list(figure.data[0].x) == [trial.at for trial in found.trials]
+    assert len(figure.layout.shapes) == (1 if vary == "policy" else 2)
+    words = " ".join(found.sentences())
+    assert "p95(wait)<3h" in words
+    assert f"{found.runs} simulations" in words
+
+
+def test_the_warm_up_of_a_plan_is_said():
+    found = onega.plan(QUEUE, "mean(wait)<0.2", policy="fcfs", n=10, rng=1, warmup="mser5")
+    assert found.summary()["warmup_jobs"] == found.warmup.jobs
+    assert f"first {found.warmup.jobs} jobs" in found.sentences()[-1]
