@@ -7,7 +7,7 @@ from math import gcd
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onega import (
@@ -159,6 +159,7 @@ def test_a_name_can_mean_one_thing_only():
 # -- shapes of jobs
 
 
+@settings(max_examples=60, deadline=None)
 @given(
     procs=st.lists(st.integers(1, 16), min_size=1, max_size=6),
     gpus=st.lists(st.integers(0, 12), min_size=6, max_size=6),
@@ -376,6 +377,7 @@ def test_circles_are_refused_by_name(after, jobs):
     assert len(refused.value.jobs) == len(jobs)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 11), min_size=12, max_size=12))
 def test_circles_are_found_wherever_they_are(after):
     """A naive walk from every job: back to where it was means a circle."""
@@ -724,6 +726,7 @@ def test_why_jobs_do_not_fit_nodes():
     assert find_misfits(workload, cluster, demands=demands) == found
 
 
+@settings(max_examples=60, deadline=None)
 @given(
     shapes=st.lists(
         st.tuples(st.integers(1, 4), st.integers(1, 6), st.integers(0, 6)), min_size=1, max_size=3

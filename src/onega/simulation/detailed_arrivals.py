@@ -76,10 +76,10 @@ class Arrivals:
             done = np.concatenate([initial.done, done])
         setup.check_jobs(everything, MOST_PROCS)
         submit = everything.table["submit"]
-        row = np.arange(len(everything))
+        row, jobs = np.arange(len(everything)), everything
         if not submit.is_sorted():
             row = np.lexsort((everything.table["job"].to_numpy(), submit.to_numpy()))
-        jobs = Workload(everything.table[row], everything.meta)
+            jobs = Workload(everything.table[row], everything.meta)
         return cls(everything, row, jobs, start[row], done[row], np.flatnonzero(row >= before))
 
 

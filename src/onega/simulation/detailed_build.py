@@ -280,7 +280,7 @@ def _job_rows(
     return JobRows(
         submit=submit,
         partition=places.partition,
-        user=groups.users(arrivals.jobs)[0],
+        user=_users(arrivals.jobs, layout),
         rank=ranks(layout, places.partition, queue_rank, columns),
         queue_rank=queue_rank,
         queue_factor=factor,
@@ -295,6 +295,13 @@ def _job_rows(
         initial_start=arrivals.start,
         initial_done=np.where(running, arrivals.done, 0.0),
     )
+
+
+def _users(jobs: Workload, layout: Layout) -> Ints:
+    """Number the users where fair-share asks for them."""
+    if any(policy.order == MULTIFACTOR for policy in layout.policies):
+        return groups.users(jobs)[0]
+    return np.zeros(len(jobs), np.int64)
 
 
 def _sleep(machine: Cluster) -> Sleep | None:

@@ -67,21 +67,25 @@ def fitting(
     partition, accounts, limits = places
     on_nodes = _fits_nodes(shapes, layout, partition)
     most = np.array(layout.nodes.shared)
+    shared = np.ones(shapes.job.size, bool)
     if power is not None:
         most[-1] = power[0].most
-    shared = np.asarray((shapes.options.demand <= most).all(axis=1))
-    if power is not None:
         shared &= _fits_for_long(shapes, layout, *power)
-    allowed = np.append(limits, np.iinfo(np.int64).max)[accounts[shapes.job]]
-    within = (shapes.options.procs[:, None] <= allowed).all(axis=1)
+    for number, limit in enumerate(most):
+        shared &= shapes.options.demand[:, number] <= limit
+    keeps = on_nodes & shared
+    if limits.size:
+        allowed = np.append(limits, np.iinfo(np.int64).max)[accounts[shapes.job]]
+        keeps &= shapes.options.procs <= allowed.min(axis=1)
+    if keeps.all():
+        return shapes, []
     misfits = [
         *_explain_nodes(workload, layout, partition, shapes, on_nodes),
         *_explain_shared(workload, layout, shapes, most, shared),
     ]
-    keeps = on_nodes & shared & within
     # Jobs without any option stay as they are: whoever refuses them wants to name them.
     hopeless = np.bincount(shapes.job, keeps, len(workload))[shapes.job] == 0
-    return (shapes if keeps.all() else shapes.kept(keeps | hopeless)), misfits
+    return shapes.kept(keeps | hopeless), misfits
 
 
 def _fits_nodes(shapes: Shapes, layout: Layout, partition: Ints) -> Flags:
@@ -92,8 +96,11 @@ def _fits_nodes(shapes: Shapes, layout: Layout, partition: Ints) -> Flags:
     room = np.zeros(shapes.job.size)
     chunk, at = shapes.options.chunk, partition[shapes.job]
     for capacity, owner, count in zip(*layout.groups, strict=True):
+        each = np.full(at.size, np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
-            each = np.floor(np.where(chunk > 0, capacity / chunk, np.inf)).min(axis=1)
+            for k in range(capacity.size):
+                need = chunk[:, k]
+                each = np.where(need > 0, np.minimum(each, np.floor(capacity[k] / need)), each)
         room += np.where(at == owner, count * each, 0.0)
     return np.asarray((room >= shapes.options.chunks) | (at < 0))
 

@@ -30,6 +30,8 @@ def assign(
     """
     other = next((number for number, one in enumerate(parts) if one.default), -1)
     place = np.full(len(workload), other, np.int64)
+    if len(parts) == 1 and other == 0:
+        return place, []
     values = workload.table[column]
     labels = {
         str(name).casefold(): number
@@ -82,7 +84,7 @@ def make_accounts(workload: Workload, cluster: Cluster, queue: Ints) -> Accounts
     of_job = np.full((len(workload), 3), -1, np.int64)
     jobs: list[int] = []
     procs: list[int] = []
-    user, _ = users(workload)
+    user = users(workload)[0] if _limits_users(workload, cluster) else np.empty(0, np.int64)
 
     def add(column: int, member: Ints, limits: tuple[int | None, int | None]) -> None:
         """Open one account for each value of ``member`` (−1: isn't in any)."""
@@ -98,19 +100,21 @@ def make_accounts(workload: Workload, cluster: Cluster, queue: Ints) -> Accounts
         inside = queue == number
         add(0, np.where(inside, number, -1), (one.max_jobs, one.max_procs))
         each = (one.max_jobs_per_user, one.max_procs_per_user)
-        add(2, np.where(inside, user, -1), each)
+        if each != (None, None):
+            add(2, np.where(inside, user, -1), each)
     if cluster.user_limits is not None:
         add(1, user, (cluster.user_limits.max_jobs, cluster.user_limits.max_procs))
-    _check_users(workload, cluster)
     return Accounts(of_job, np.array(jobs, np.int64), np.array(procs, np.int64))
 
 
-def _check_users(workload: Workload, cluster: Cluster) -> None:
+def _limits_users(workload: Workload, cluster: Cluster) -> bool:
+    """Tell whether any limit is per user; refuse it if the log has no users."""
     per_user = cluster.user_limits is not None or any(
         one.max_jobs_per_user or one.max_procs_per_user for one in cluster.queues
     )
     if per_user and not workload.has("user"):
         raise SimulationError("limits per user need users, and the log doesn't say who they are")
+    return per_user
 
 
 def limit_misfits(workload: Workload, cluster: Cluster, queue: Ints, least: Ints) -> list[Misfit]:
@@ -118,7 +122,9 @@ def limit_misfits(workload: Workload, cluster: Cluster, queue: Ints, least: Ints
 
     ``least`` has the fewest processors that each job can do with.
     """
-    found = []
+    found: list[Misfit] = []
+    if not cluster.queues and cluster.user_limits is None:
+        return found
     asked = workload.column("estimate").astype(np.float64)
     asked = np.where(asked > 0, asked, workload.column("runtime"))
     for number, one in enumerate(cluster.queues):

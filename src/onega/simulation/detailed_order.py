@@ -58,13 +58,15 @@ def own_order(layout: Layout, *, dependent: bool) -> tuple[KeyFunction | None, f
 
 def ranks(layout: Layout, partition: Ints, queue_rank: Ints, columns: Columns) -> Ints:
     """Return each job's place in the fixed order of its partition: queue, key, arrival."""
-    keys = np.zeros(partition.size)
+    keys, keyed = np.zeros(partition.size), False
     for number, policy in enumerate(layout.policies):
         if order_code(policy) == codes.STATIC:
             fixed = static_keys(policy, columns)
             inside = partition == number
             if fixed is not None:
-                keys[inside] = fixed[inside]
+                keys[inside], keyed = fixed[inside], True
+    if not (keyed or queue_rank.any() or partition.any()):
+        return np.arange(partition.size)
     order = np.lexsort((np.arange(partition.size), keys, queue_rank, partition))
     rank = np.empty(partition.size, np.int64)
     rank[order] = np.arange(partition.size)

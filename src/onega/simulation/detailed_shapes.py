@@ -53,7 +53,7 @@ def make_shapes(
     demands: TableLike | None,
     fixed: Flags,
 ) -> tuple[Shapes, list[Finding]]:
-    """Make the options of all jobs, job by job, each job's own shape first.
+    """Make the options of all jobs, job by job: of a law each job's own shape first.
 
     Parameters
     ----------
@@ -69,7 +69,6 @@ def make_shapes(
         Jobs that keep their own shape: those that run already.
     """
     findings: list[Finding] = []
-    rows = _rows(workload)
     job, procs, runtime, estimate = _widths(
         workload, layout.cluster.procs, moldable, fixed, findings
     )
@@ -78,7 +77,7 @@ def make_shapes(
     expect = work
     if policy.knowledge != "runtime":
         expect = np.where(estimate > 0, estimate, work)
-    wanted = _wanted(workload, layout, demands, rows, findings)
+    wanted = _wanted(workload, layout, demands, findings)
     chunks, chunk = _chunks(procs, {name: values[job] for name, values in wanted.items()}, layout)
     demand = np.column_stack(
         [
@@ -188,7 +187,6 @@ def _wanted(
     workload: Workload,
     layout: Layout,
     demands: TableLike | None,
-    rows: pl.DataFrame,
     findings: list[Finding],
 ) -> dict[str, Floats]:
     """Return what each job wants beside processors: memory per processor, other amounts in all."""
