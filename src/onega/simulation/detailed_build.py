@@ -298,7 +298,7 @@ def _job_rows(
 
 
 def _users(jobs: Workload, layout: Layout) -> Ints:
-    """Number the users where fair-share asks for them."""
+    """Return a number for each job's user where fair-share asks for it."""
     if any(policy.order == MULTIFACTOR for policy in layout.policies):
         return groups.users(jobs)[0]
     return np.zeros(len(jobs), np.int64)
