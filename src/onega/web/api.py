@@ -64,7 +64,7 @@ ERRORS: Final[dict[int | str, dict[str, Any]]] = {
 router = APIRouter(prefix="/api", responses=ERRORS)
 
 
-def desk_of(request: Request) -> Desk:
+async def desk_of(request: Request) -> Desk:
     """Return the application's desk."""
     desk: Desk = request.app.state.desk
     return desk

@@ -19,6 +19,9 @@ from typing import IO, Any
 from onega.core.errors import OnegaError, TraceError
 from onega.core.plain import plain
 
+POLITE = 5
+"""How far behind the page's own process a worker stands when both want the processor."""
+
 QUIET = 0.1
 """Seconds between two words about progress."""
 
@@ -28,6 +31,8 @@ def main() -> None:
     speaking = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever a library prints must not get between our lines
     _limit_memory(int(sys.argv[1]))
+    if hasattr(os, "nice"):
+        os.nice(POLITE)  # whoever looks at the page goes before who computes
     for line in sys.stdin:
         order = json.loads(line)
         _say(speaking, _answer(order, speaking))
