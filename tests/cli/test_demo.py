@@ -41,8 +41,9 @@ def test_it_speaks_and_writes_a_report_where_it_stands(run, tmp_path, monkeypatc
         assert line in out
     assert "onega-demo/report.html" in err
     page = (tmp_path / "onega-demo" / "report.html").read_text(encoding="utf-8")
-    for name in ("results", "waits", "slow-clock", "power", "gantt", "stability"):
-        assert f'<div class="figure" id="{name}">' in page
+    for name in ("waits", "policies", "power", "rho", "daily", "model-distributions"):
+        assert f'<figure class="picture" id="{name}">' in page
+    assert "markov-pair: the largest gap" in out
     assert [one.name for one in (tmp_path / "onega-demo").iterdir()] == ["report.html"]
 
 
@@ -58,6 +59,7 @@ def test_json_agrees_with_the_library(run, tmp_path):
     assert found["easy_slow_energy"] < found["easy_energy"]
     assert found["easy_slow_mean_response"] > found["easy_mean_response"]
     assert found["rho"] == onega.stability(log, procs=128).rho
+    assert 0 < found["model_ks_runtime"] < 0.1
     assert (tmp_path / "here" / "report.html").exists()
 
 

@@ -116,7 +116,7 @@ def test_the_given_figure_is_left_alone(document):
 def test_markdown(document):
     text = to_markdown(document)
     assert text.startswith("# A log & its <machine>\n")
-    assert "- mean wait: **3 h**. Half of the jobs <wait> less." in text
+    assert "- mean wait: **3 h** – Half of the jobs <wait> less." in text
     assert "### Table 1: sizes" in text
     assert "| log | jobs | users |\n|---|---:|---:|\n| KTH\\|x | **10** / 11 | **3** / 3 |" in text
     assert "*Waits  now* (figure in the HTML page). mean 3 s. Short waits." in text

@@ -11,7 +11,7 @@ from onega.pages import to_html, to_markdown
 from onega.reproduce.adequacy import reproduce_adequacy, runs_in
 from onega.reproduce.limits import reproduce_limits
 from onega.reproduce.rumyantsev_2014 import reproduce_rumyantsev_2014
-from onega.reproduce.rumyantsev_2018 import Experiment, mean_workload, reproduce_rumyantsev_2018
+from onega.reproduce.rumyantsev_2018 import Experiment, reproduce_rumyantsev_2018
 
 
 def test_hpcwlds_constants_come_out():
@@ -58,17 +58,13 @@ def test_seed_001_has_three_figures_and_both_powers(krc):
     assert "as printed" in to_markdown(krc.document())
 
 
-def test_mean_workload_is_the_area_under_the_curve(log):
-    """The exact integral against a fine sum."""
+def test_one_threshold_is_one_run(log):
     made = Experiment.of(log.head(60), servers=64, seed=1)
-    schedule = made.run(1e4, 1e4, (0.04, 0.03))
-    table = schedule.system
-    time, work = table["time"].to_numpy(), table["workload"].to_numpy()
-    fall = (table["rate"] * table["running"]).to_numpy()
-    at = np.linspace(time[0], time[-1], 400_001)
-    row = np.searchsorted(time, at, side="right") - 1
-    value = np.maximum(work[row] - fall[row] * (at - time[row]), 0)
-    assert mean_workload(schedule) == pytest.approx(value.mean(), rel=1e-3)
+    table = made.trade_off((0.04, 0.03))
+    alone = made.run(1e6, 1e6, (0.04, 0.03)).summary()
+    row = table.filter(threshold=1e6)
+    assert row["mean_power"][0] == alone["mean_power"]
+    assert row["mean_wait"][0] == alone["mean_wait"]
 
 
 def test_an_empty_experiment_is_refused(log):

@@ -38,6 +38,7 @@ COMMANDS: tuple[str, ...] = (
     "virtual",
     "stability",
     "limits",
+    "report",
     "reproduce",
     "serve",
     "demo",

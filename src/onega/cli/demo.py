@@ -13,23 +13,17 @@ from onega.cli.options import JsonOption
 from onega.core.units import humanise_seconds
 
 if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
-    from onega.core.schedule import Schedule
     from onega.core.workload import Workload
-    from onega.queueing.stability import Stability
-    from onega.traces.description import Description
+    from onega.report.settings import Settings
+    from onega.report.site import SiteReport
 
 JOBS: Final = 5000
 PROCS: Final = 128
 LOAD: Final = 0.55
 SEED: Final = 1
-SLOW: Final = 0.8
-K_LOW: Final = 1e5
-K_HIGH: Final = 3e5
-BUSY: Final = (150.0, 250.0)
-IDLE: Final = (80.0, 90.0)
-"""Watts of a processor at the slow and at the full clock: round numbers for the demonstration."""
+POLICIES: Final = ("fcfs", "easy")
+REPLICATES: Final = 10
+MODEL: Final = "markov-pair"
 
 JOULES_PER_KWH: Final = 3.6e6
 
@@ -45,7 +39,7 @@ MEASURES: Final = {
 TRY: Final = (
     "onega describe YOUR_LOG",
     "onega simulate YOUR_LOG --policy easy --figures figures",
-    "onega stability YOUR_LOG",
+    "onega report YOUR_LOG -o report.html",
 )
 
 
@@ -63,16 +57,18 @@ def demo(
 ) -> None:
     """Show what Onega does, on 5,000 jobs made by its own model; half a minute at most.
 
-    Describes the jobs, runs them first come, first served, with EASY backfilling, and with a clock
-    that slows down when there is little to do; asks whether the machine is stable; writes a report.
+    Describes the jobs, learns a model of them and draws more, runs them first come, first served,
+    with EASY backfilling, and with a clock that slows down when there is little to do; asks whether
+    the machine is stable; writes a report.
     """
-    log = make_jobs()
-    description, schedules, stable = answer(log, json=json)
+    if not json:
+        remark("simulating; the first time this compiles, later runs take seconds")
+    made = answer(make_jobs())
+    path = _write(made, folder)
     if json:
-        emit_json(_flat(schedules, stable))
+        emit_json(_flat(made))
     else:
-        _print(description, schedules, stable)
-    path = _write_report(folder, description, schedules, stable)
+        _print(made)
     remark(f"the report is {path}")
     if not json:
         out().print("\nOn a log of your own (Slurm, PBS, SWF, CSV):")
@@ -89,47 +85,58 @@ def make_jobs() -> Workload:
     return Workload(drawn.table, replace(drawn.meta, source="Lublin and Feitelson's model"))
 
 
-def answer(
-    log: Workload, *, json: bool = False
-) -> tuple[Description, dict[str, Schedule], Stability]:
-    """Describe, simulate three ways, ask for stability."""
-    import onega
+def answer(log: Workload) -> SiteReport:
+    """Fit a model to the jobs, and ask everything that a report tells of."""
+    from onega.models import MODELS
+    from onega.report import site_report
 
-    description = onega.describe(log)
-    if not json:
-        remark("simulating; the first time this compiles, later runs take seconds")
-    full = onega.Cluster(PROCS, power=onega.Power(BUSY[1], IDLE[1]))
-    control = onega.RateControl("workload", rates=(SLOW, 1.0), k_low=K_LOW, k_high=K_HIGH)
-    slower = onega.Cluster(PROCS, control, onega.Power(BUSY, IDLE))
-    schedules = {
-        "fcfs": onega.simulate(log, full, "fcfs"),
-        "easy": onega.simulate(log, full, "easy"),
-        "easy, slow clock at low load": onega.simulate(log, slower, "easy"),
-    }
-    return description, schedules, onega.stability(log, procs=PROCS)
-
-
-def _print(description: Description, schedules: dict[str, Schedule], stable: Stability) -> None:
-    from onega.cli.describe_screen import print_description
-
-    print_description(description, brief=True)
-    out().print()
-    emit_table(f"Three ways to run them on {PROCS} processors", *_table(schedules))
-    out().print(f"\n{_verdict(schedules)}", markup=False)
-    out().print("\nWould first come, first served keep up?", style="bold")
-    for sentence in stable.sentences()[:2]:
-        out().print(f"  • {sentence}", markup=False)
-    out().print(
-        "  • The formula takes run times as independent of widths; here wide jobs run longer, so "
-        "the true margin is smaller (`onega stability` tells, `--method saturation` measures it).",
-        markup=False,
+    model = MODELS[MODEL].fit(log, rng=SEED)
+    return site_report(
+        log, {MODEL: model}, cluster=PROCS, policies=POLICIES, replicates=REPLICATES, seed=SEED
     )
 
 
-def _table(schedules: dict[str, Schedule]) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
-    found = [schedule.summary() for schedule in schedules.values()]
-    rows = [(label, *(_cell(name, one[name]) for one in found)) for name, label in MEASURES.items()]
-    return rows, ("", *schedules)
+def _settings(made: SiteReport) -> Settings:
+    found = made.answers.settings
+    assert found is not None
+    return found
+
+
+def _runs(made: SiteReport) -> dict[str, dict[str, Any]]:
+    """Return the summaries of FCFS, EASY, and EASY with a slow clock at low load."""
+    found = _settings(made)
+    names = (*found.policies, found.clocks[1])
+    return {name: found.on_log[name].summary() for name in names}
+
+
+def _print(made: SiteReport) -> None:
+    from onega.cli.describe_screen import print_description
+
+    answers = made.answers
+    print_description(answers.description, brief=True)
+    out().print()
+    emit_table(f"Three ways to run them on {PROCS} processors", *_table(_runs(made)))
+    out().print(f"\n{_verdict(made)}", markup=False)
+    out().print("\nWould first come, first served keep up?", style="bold")
+    assert answers.stability is not None
+    for sentence in answers.stability.sentences()[:2]:
+        out().print(f"  • {sentence}", markup=False)
+    usable = answers.saturation["fcfs"].utilisation_at_limit
+    out().print(
+        "  • The formula takes run times as independent of widths; here wide jobs run longer: "
+        f"measured on these jobs, first come, first served can use {usable:.0%} of the machine.",
+        markup=False,
+    )
+    out().print("\nA model of these jobs, to make more of them", style="bold")
+    out().print(f"  • {_model_words(made)}", markup=False)
+
+
+def _table(runs: dict[str, dict[str, Any]]) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
+    rows = [
+        (label, *(_cell(name, one[name]) for one in runs.values()))
+        for name, label in MEASURES.items()
+    ]
+    return rows, ("", *runs)
 
 
 def _cell(name: str, value: float) -> str:
@@ -140,52 +147,56 @@ def _cell(name: str, value: float) -> str:
     return f"{value:,.0f}" if "slowdown" in name else humanise_seconds(value)
 
 
-def _verdict(schedules: dict[str, Schedule]) -> str:
+def _verdict(made: SiteReport) -> str:
     """Say in a sentence what the three runs tell."""
-    fcfs, easy, slow = (schedule.summary() for schedule in schedules.values())
+    fcfs, easy, slow = _runs(made).values()
     saved = 1 - slow["energy"] / easy["energy"]
     longer = slow["mean_response"] - easy["mean_response"]
+    range_of = _settings(made).saved(_settings(made).clocks[1])
     return (
         f"Backfilling cuts the mean wait by {1 - easy['mean_wait'] / fcfs['mean_wait']:.0%}. "
-        f"A clock at {SLOW:.0%} while there is little work saves {saved:.0%} of the energy; "
+        f"A clock at 80% while there is little work saves {saved:.0%} of the energy "
+        f"({range_of.low:.0%} to {range_of.high:.0%} over resampled weeks); "
         f"a job is done {humanise_seconds(longer)} later on average."
     )
 
 
-def _flat(schedules: dict[str, Schedule], stable: Stability) -> dict[str, Any]:
-    """Return one flat object: the measures of each run, and the stability."""
+def _model_words(made: SiteReport) -> str:
+    found = made.answers.models
+    assert found is not None
+    flat = found.comparison.summary()
+    wait = found.waits[MODEL]
+    return (
+        f"{MODEL}: the largest gap between distribution functions is "
+        f"{flat[f'{MODEL}.ks_runtime']:.3f} for run times and {flat[f'{MODEL}.ks_procs']:.3f} for "
+        f"widths; on its jobs EASY gives a mean wait of {humanise_seconds(wait.mean)}, on these "
+        f"{humanise_seconds(found.log_wait)}."
+    )
+
+
+def _flat(made: SiteReport) -> dict[str, Any]:
+    """Return one flat object: the measures of each run, the stability, the model's distance."""
     short = ("fcfs", "easy", "easy_slow")
     runs = {
-        f"{name}_{measure}": schedule.summary()[measure]
-        for name, schedule in zip(short, schedules.values(), strict=True)
+        f"{name}_{measure}": one[measure]
+        for name, one in zip(short, _runs(made).values(), strict=True)
         for measure in MEASURES
     }
-    return {"jobs": JOBS, "procs": PROCS, **runs, "rho": stable.rho, "stable": stable.stable}
-
-
-def _write_report(
-    folder: Path, description: Description, schedules: dict[str, Schedule], stable: Stability
-) -> Path:
-    from onega.figures.export import write_html
-    from onega.figures.schedule import compare_schedules
-
-    _, easy, slow = schedules.values()
-    figures = {
-        "results": _draw_table(schedules),
-        "waits": compare_schedules(schedules),
-        "slow-clock": slow.plot("workload"),
-        "power": slow.plot("power"),
-        "gantt": easy.plot("gantt", jobs=300),
-        "stability": stable.plot("utilisation"),
-        "daily": description.plot("daily"),
-        "runtimes": description.plot("runtimes"),
+    stability, models = made.answers.stability, made.answers.models
+    assert stability is not None
+    assert models is not None
+    return {
+        "jobs": JOBS,
+        "procs": PROCS,
+        **runs,
+        "rho": stability.rho,
+        "stable": stability.stable,
+        "model": MODEL,
+        "model_ks_runtime": models.comparison.summary()[f"{MODEL}.ks_runtime"],
     }
-    title = f"Onega: {JOBS:,} jobs of {description.source} on {PROCS} processors"
-    return write_html(figures, folder / "report.html", title=title)
 
 
-def _draw_table(schedules: dict[str, Schedule]) -> Figure:
-    from onega.figures.theme import table
+def _write(made: SiteReport, folder: Path) -> Path:
+    from onega.pages import write_document
 
-    rows, columns = _table(schedules)
-    return table(rows, columns, title="Three ways to run the same jobs", note=_verdict(schedules))
+    return write_document(made.document(), folder / "report.html")

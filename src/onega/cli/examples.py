@@ -71,15 +71,29 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("onega serve --host 0.0.0.0", "for others too, with the token that it prints"),
         ("onega serve --get /api/runs", "one answer of the page, without a port"),
     ),
+    "report": (
+        ("onega report jobs.swf.gz -o report.html", "one page for whoever runs the machine"),
+        ("onega report sacct.csv model.json --procs 4096 -o report.html", "with a fitted model"),
+        ("onega report jobs.swf.gz --format md", "Markdown on the screen, for a pull request"),
+    ),
     "reproduce song": (
-        ("onega reproduce song KTH-SP2.swf.gz -o song.html", "the thesis's tables, ours beside"),
+        (
+            "onega reproduce song KTH-SP2-1996-2.1-cln.swf.gz -o song.html",
+            "one of the thesis's logs",
+        ),
+        ("onega reproduce song sacct.csv -o song.html", "the same measures of a log of your own"),
     ),
-    "reproduce rumyantsev-2014": (("onega reproduce rumyantsev-2014", "constants, every method"),),
+    "reproduce rumyantsev-2014": (
+        ("onega reproduce rumyantsev-2014 KTH-SP2-1996-2.1-cln.swf.gz", "formulas, and on a log"),
+    ),
     "reproduce rumyantsev-2018": (
-        ("onega reproduce rumyantsev-2018 krc2.csv.gz -o krc.html", "the energy experiment"),
+        ("onega reproduce rumyantsev-2018 krc2.csv.gz -o krc.html", "figures 1 to 3"),
     ),
-    "reproduce limits": (("onega reproduce limits", "no log is needed"),),
-    "reproduce adequacy": (("onega reproduce adequacy run", "run: a folder of onega virtual"),),
+    "reproduce limits": (("onega reproduce limits -o limits.html", "no log is needed"),),
+    "reproduce adequacy": (
+        ("onega reproduce adequacy run", "a folder that `onega virtual --repeat 2 -o run` wrote"),
+        ("onega reproduce adequacy real.swf again.swf --models easy", "two logs of one stream"),
+    ),
     "demo": (("onega demo", "the main questions on made-up jobs"),),
 }
 """Command → (what to type, what it does). File names stand for the reader's own."""

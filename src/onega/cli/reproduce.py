@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from onega.reproduce.result import Reproduction, SeedTable
 
 LogsArgument = Annotated[
-    list[Path] | None, typer.Argument(metavar="[TRACE]…", help="Job logs, see --help.")
+    list[Path] | None, typer.Argument(metavar="TRACE", help="Job logs, see --help.")
 ]
 LogArgument = Annotated[
-    Path | None, typer.Argument(metavar="[TRACE]", help="A job log (SWF, sacct, PBS, CSV, …).")
+    Path | None, typer.Argument(metavar="TRACE", help="A job log (SWF, sacct, PBS, CSV, …).")
 ]
 OutputOption = Annotated[
     Path | None,
@@ -28,13 +28,7 @@ OutputOption = Annotated[
 ]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random draws.")]
 
-HELP = """Make the seeds' tables and figures again, ours beside the printed values.
-
-\b
-onega reproduce song KTH-SP2-1996-2.1-cln.swf.gz -o song.html
-onega reproduce rumyantsev-2018 krc2.csv.gz
-onega reproduce adequacy FOLDER_OF_ONEGA_VIRTUAL --json
-"""
+HELP = "Make the seeds' tables and figures again, ours beside the printed values."
 
 
 def register(app: typer.Typer) -> None:

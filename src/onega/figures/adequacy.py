@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _POINTS: Final = 20_000
 """More points than this make a figure slow and no clearer."""
 
+_VECTORS: Final = 5000
+"""Up to so many points are vectors; more are pixels drawn by the graphics card."""
+
 _SIZES: Final = 200
 
 
@@ -54,12 +57,15 @@ def along(result: Adequacy | SiteAdequacy) -> go.Figure:
     return styled(figure, "The measure along the stream", note)
 
 
-def waits(result: Adequacy | SiteAdequacy) -> go.Figure:
-    """Each job's wait in the model against its real one."""
+def waits(result: Adequacy | SiteAdequacy, *, points: int = _POINTS) -> go.Figure:
+    """Each job's wait in the model against its real one; about ``points`` jobs at most.
+
+    Few points are drawn as vectors, which print and need no graphics card.
+    """
     one = _first(result)
     pairs = one.pairs
     assert pairs is not None
-    step = max(1, len(pairs) // _POINTS)
+    step = -(-len(pairs) // points)
     x, y = (np.maximum(side.wait[::step], 0.5) for side in (pairs.real, pairs.model))
     top = 1.3 * float(max(x.max(), y.max(), 10))
     figure = go.Figure()
@@ -67,10 +73,13 @@ def waits(result: Adequacy | SiteAdequacy) -> go.Figure:
         x=[0.5, top], y=[0.5, top], mode="lines", line={"color": INK, "dash": "dash", "width": 1},
         hoverinfo="skip", showlegend=False,
     )  # fmt: skip
-    figure.add_scattergl(
-        x=x, y=y, mode="markers", showlegend=False, customdata=pairs.job[::step],
-        marker={"size": 5, "color": BLUE, "opacity": 0.45},
-        hovertemplate="job %{customdata}: %{x:,.4g} s real, %{y:,.4g} s model<extra></extra>",
+    scatter = go.Scatter if points <= _VECTORS else go.Scattergl
+    figure.add_trace(
+        scatter(
+            x=x, y=y, mode="markers", showlegend=False, customdata=pairs.job[::step],
+            marker={"size": 5, "color": BLUE, "opacity": 0.45},
+            hovertemplate="job %{customdata}: %{x:,.4g} s real, %{y:,.4g} s model<extra></extra>",
+        )
     )  # fmt: skip
     figure.update_xaxes(time_axis("real wait"))
     figure.update_yaxes(time_axis("wait in the model"))

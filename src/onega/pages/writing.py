@@ -113,7 +113,7 @@ def _picture_markdown(picture: Picture) -> list[str]:
 
 
 _BLOCKS: Final[dict[type, Any]] = {
-    Facts: lambda block: [f"- {one.label}: **{one.value}**. {one.meaning}" for one in block.items],
+    Facts: lambda block: [f"- {one.label}: **{one.value}** – {one.meaning}" for one in block.items],
     Paragraph: lambda block: [block.text],
     Notes: lambda block: [f"- {one}" for one in block.items],
     Table: _table_markdown,

@@ -24,6 +24,7 @@ from onega.core.errors import SimulationError
 from onega.core.report import Report
 from onega.core.schedule import Schedule
 from onega.core.workload import Workload
+from onega.experiment.targets import mean_workload
 from onega.reproduce import printed_others as printed
 from onega.reproduce.result import Absent, Chapter, Reproduction, SeedFigure, SeedTable, Value
 
@@ -79,14 +80,6 @@ class Experiment:
                 progress(place / len(thresholds))
         names = ["threshold", "mean_workload", "mean_power", "mean_wait"]
         return pl.DataFrame(rows, schema=names, orient="row")
-
-
-def mean_workload(schedule: Schedule) -> float:
-    """Time average of the remaining work, exact: it falls at rate × running between events."""
-    gap = pl.col("time").diff().shift(-1).fill_null(0)
-    area = pl.col("workload") * gap - pl.col("rate") * pl.col("running") * gap**2 / 2
-    total, length = schedule.system.select(area.sum(), gap.sum().alias("length")).row(0)
-    return float(total) / float(length)
 
 
 def reproduce_rumyantsev_2018(

@@ -12,7 +12,8 @@
     const figure = JSON.parse(document.getElementById(place.dataset.figure).textContent);
     const layout = figure.layout;
     place.style.minHeight = "";
-    if (place.clientWidth < 560) {
+    const narrow = place.clientWidth < 560;
+    if (narrow) {
       layout.font = {...layout.font, size: 11};
       layout.margin = {...layout.margin, l: 48, r: 10, b: 52};
       for (const [name, axis] of Object.entries(layout)) {
@@ -20,7 +21,7 @@
         if (name.startsWith("xaxis") && !axis.tickvals) { axis.nticks = 5; }
       }
     }
-    return Plotly.newPlot(place, figure.data, layout, config);
+    return Plotly.newPlot(place, figure.data, layout, {...config, displayModeBar: narrow ? false : "hover"});
   };
   for (const place of places) {
     const text = document.getElementById(place.dataset.figure).textContent;

@@ -1,0 +1,151 @@
+"""``onega report``: one page that a head of a computing centre can read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from onega.cli.console import emit_json, progress, remark
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    ProcsOption,
+    TimezoneOption,
+    TraceArgument,
+    read_trace,
+)
+from onega.core.errors import ExperimentError, suggest
+
+if TYPE_CHECKING:
+    from onega.core.cluster import Cluster, Power
+    from onega.core.workload import Workload
+    from onega.models.base import WorkloadModel
+    from onega.report.site import SiteReport
+
+FORMATS = ("html", "md")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("report")(report)
+
+
+def report(
+    trace: TraceArgument,
+    models: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="MODEL", help="Models of the workload, made by onega fit."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to; report.html by default."),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option("--format", metavar="F", help="html or md; md without -o goes to the screen."),
+    ] = None,
+    procs: ProcsOption = None,
+    cluster: Annotated[
+        Path | None,
+        typer.Option("--cluster", metavar="TOML", help="The machine: power, rate control, size."),
+    ] = None,
+    policies: Annotated[
+        str, typer.Option(metavar="P,Q,…", help="Policies to compare.")
+    ] = "fcfs,easy,spf+easy,conservative",
+    replicates: Annotated[
+        int, typer.Option(metavar="N", min=2, help="Resamples of the log behind each interval.")
+    ] = 20,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of everything random.")] = 1,
+    read_as: FromOption = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
+    timezone: TimezoneOption = None,
+    json: JsonOption = False,  # noqa: FBT002
+) -> None:
+    """Write a report: the load, who makes it, when; how full; what other settings would give.
+
+    One self-contained page that works offline, with interactive figures: stability, policies and
+    energy with intervals, and how adequate the simulator and the models given are.
+    """
+    from onega.core.policy import Policy
+    from onega.report import site_report
+
+    kind = _format(format, output)
+    if json and kind == "md" and output is None:
+        raise ExperimentError("--json and Markdown can't share the screen; give -o FILE.md")
+    names = [name.strip() for name in policies.split(",") if name.strip()]
+    for name in names:
+        Policy.parse(name)  # refuse a misspelt one before reading
+    given = {path.stem: _load(path) for path in models or ()}
+    log = read_trace(
+        trace, format=read_as, map_file=map_file, columns=column, timezone=timezone, procs=procs
+    )
+    machine, power = _machine(cluster, procs, log)
+    with progress("asking the log", total=1.0) as done:
+        made = site_report(
+            log,
+            given,
+            cluster=machine,
+            power=power,
+            policies=names,
+            replicates=replicates,
+            seed=seed,
+            progress=lambda _what, share: done(share),
+        )
+    _write(made, output, kind)
+    if json:
+        emit_json(made.summary())
+
+
+def _format(format: str | None, output: Path | None) -> str:
+    """Return the format that was asked for, by name or by the file's ending."""
+    if format is not None and format not in FORMATS:
+        raise ExperimentError(f"--format {format}: {suggest(format, FORMATS)}")
+    ending = "" if output is None else output.suffix.removeprefix(".")
+    if format is None:
+        return "md" if ending in ("md", "markdown") else "html"
+    return format
+
+
+def _load(path: Path) -> WorkloadModel:
+    from onega.models import load
+
+    model: WorkloadModel = load(path)
+    return model
+
+
+def _machine(
+    path: Path | None, procs: int | None, log: Workload
+) -> tuple[Cluster | int | None, Power | None]:
+    """Return the machine and its power as the file says; None: what the log says."""
+    if path is None:
+        return procs, None
+    from onega.core.cluster import Cluster, Power, RateControl
+    from onega.core.cluster_file import read_settings
+
+    settings = read_settings(path)
+    size = procs or settings.get("procs") or log.meta.procs
+    if size is None:
+        raise ExperimentError(f"{path}: how many processors? write procs = N, or give --procs N")
+    power = Power(**settings["power"]) if "power" in settings else None
+    control = settings.get("rate_control")
+    if control is None:
+        return Cluster(size), power
+    return Cluster(size, RateControl(**control), power), power
+
+
+def _write(made: SiteReport, output: Path | None, kind: str) -> None:
+    from onega.pages import to_markdown, write_document
+
+    document = made.document()
+    if output is None and kind == "md":
+        print(to_markdown(document), end="")
+        return
+    path = write_document(document, output or Path("report.html"), kind)
+    size = path.stat().st_size / 1e6
+    figures = len(list(document.pictures()))
+    remark(f"the report is {path} ({figures} figures, {size:.1f} MB, works offline)")

@@ -1,0 +1,47 @@
+"""Figures of a site's report that belong to no single result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from onega.core.units import humanise_seconds
+from onega.figures.theme import BLUE, INK, styled, time_axis
+
+if TYPE_CHECKING:
+    from onega.experiment.replicates import Replicates
+
+
+def settings_figure(replicates: Replicates, settings: Sequence[str], measure: str) -> go.Figure:
+    """Draw a time under several settings as points with intervals, on a logarithmic axis."""
+    found = [replicates.interval(measure, setting) for setting in settings]
+    figure = go.Figure(
+        go.Scatter(
+            y=list(settings), x=[one.mean for one in found], mode="markers", showlegend=False,
+            marker={"color": BLUE, "size": 12},
+            error_x={
+                "type": "data", "symmetric": False, "color": INK, "thickness": 1.6, "width": 8,
+                "array": [one.high - one.mean for one in found],
+                "arrayminus": [one.mean - one.low for one in found],
+            },
+            customdata=[[humanise_seconds(v) for v in (one.mean, one.low, one.high)]
+                        for one in found],
+            hovertemplate="%{y}: %{customdata[0]} (%{customdata[1]} to %{customdata[2]})"
+            "<extra></extra>",
+        )
+    )  # fmt: skip
+    # The marks of decades are too few where settings are alike.
+    figure.update_xaxes(time_axis("mean wait"), tickvals=list(_MARKS), ticktext=[*_MARKS.values()])
+    figure.update_yaxes(type="category", autorange="reversed", automargin=True)
+    note = f"{len(replicates)} resamples of the log's weeks"
+    height = 190 + 46 * len(found)
+    return styled(figure, "Mean wait under each policy", note, height=height)
+
+
+_MARKS = {
+    1: "1 s", 10: "10 s", 60: "1 min", 300: "5 min", 1200: "20 min", 3600: "1 h", 2 * 3600: "2 h",
+    5 * 3600: "5 h", 12 * 3600: "12 h", 86400: "1 d", 3 * 86400: "3 d", 10 * 86400: "10 d",
+    30 * 86400: "30 d", 100 * 86400: "100 d",
+}  # fmt: skip

@@ -1,0 +1,215 @@
+"""All questions of a report, asked once: the answers that its sections tell of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from onega.core.cluster import Cluster, Power
+from onega.core.errors import ExperimentError, ModelError, OnegaError, SimulationError
+from onega.core.report import Report
+from onega.core.rng import Rng, child, seed_sequence
+from onega.core.schedule import Schedule
+from onega.core.workload import Workload
+from onega.report.settings import POLICIES, REPLICATES, Settings, compare_settings
+from onega.traces.cleaning import clean
+from onega.traces.description import Description, describe
+
+if TYPE_CHECKING:
+    from onega.comparison.site import SiteAdequacy
+    from onega.models.base import WorkloadModel
+    from onega.models.users_clusters import UserGrouping
+    from onega.queueing.stability import Stability
+    from onega.report.models import ModelAnswers
+
+GROUPS: Final = 4
+"""Groups of users: so many describe most logs (seed 002, §5.4.1)."""
+
+DEFAULT_MODEL: Final = "markov-pair"
+"""What is fitted if no model is given: the family that is nearest on archive logs."""
+
+_T = TypeVar("_T")
+
+Progress = Callable[[str, float], None]
+"""Called with what is being done and the share of the whole that is done."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a report tells of; None where the log can't say, and ``missing`` says why.
+
+    Attributes
+    ----------
+    log, cleaning
+        The log after cleaning, and what that changed.
+    cluster, machine_from
+        The machine, and where its size comes from.
+    description
+        What the log says.
+    history, observed
+        What happened on the machine, and whether that is the log's own waits or a simulation.
+    grouping
+        Users in groups alike.
+    stability, saturation
+        ρ by the formula; and what first come, first served and EASY can use, measured.
+    settings
+        Policies and clocks.
+    site
+        Observed waits against simulated ones.
+    models
+        Workload models against the log.
+    missing
+        Part → why it isn't there.
+    """
+
+    log: Workload
+    cleaning: Report
+    cluster: Cluster
+    machine_from: str
+    description: Description
+    history: Schedule
+    observed: bool
+    grouping: UserGrouping | None
+    stability: Stability | None
+    saturation: Mapping[str, Stability]
+    settings: Settings | None
+    site: SiteAdequacy | None
+    models: ModelAnswers | None
+    missing: Mapping[str, str]
+
+
+def ask(
+    given: Workload,
+    *,
+    cluster: Cluster | int | None = None,
+    power: Power | None = None,
+    models: Mapping[str, WorkloadModel] | None = None,
+    policies: Sequence[str] = POLICIES,
+    replicates: int = REPLICATES,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Answers:
+    """Ask a log everything; see `onega.report.site.site_report`."""
+    tell = progress or (lambda _what, _share: None)
+    machine, machine_from = _machine(given, cluster)
+    log, cleaning = clean(given.with_machine(machine.procs, given.meta.nodes))
+    if len(log) < 2:
+        raise ExperimentError("a report needs at least two jobs that ran; cleaning left fewer")
+    missing: dict[str, str] = {}
+    seeds = seed_sequence(seed)
+    tell("describing", 0.0)
+    description = describe(log)
+    history, observed = _history(log, machine)
+    grouping = _unless(missing, "grouping", lambda: _groups(log, description))
+    tell("stability", 0.1)
+    stability = _unless(missing, "stability", lambda: _stability(log, machine))
+    saturation = _unless(missing, "saturation", lambda: _saturation(log, machine, child(seeds, 0)))
+    tell("policies and clocks", 0.2)
+    settings = _unless(
+        missing,
+        "settings",
+        lambda: compare_settings(
+            log,
+            machine,
+            policies,
+            power=power,
+            n=replicates,
+            rng=child(seeds, 1),
+            progress=lambda share: tell("policies and clocks", 0.2 + 0.5 * share),
+        ),
+    )
+    tell("adequacy", 0.7)
+    site = _unless(missing, "site", lambda: _site(log, machine, policies, observed=observed))
+    tell("models", 0.75)
+    fitted = _unless(missing, "models", lambda: _models(log, machine, models, child(seeds, 2)))
+    tell("drawing", 0.9)
+    return Answers(
+        log, cleaning, machine, machine_from, description, history, observed, grouping, stability,
+        saturation or {}, settings, site, fitted, missing,
+    )  # fmt: skip
+
+
+def _unless(missing: dict[str, str], part: str, make: Callable[[], _T]) -> _T | None:
+    """Make a part of the report; if the log can't give it, note why."""
+    try:
+        return make()
+    except OnegaError as error:
+        missing[part] = str(error)
+        return None
+
+
+def _machine(log: Workload, cluster: Cluster | int | None) -> tuple[Cluster, str]:
+    """Return the machine and where its size comes from."""
+    if cluster is not None:
+        return Cluster(cluster) if isinstance(cluster, int) else cluster, "as given"
+    if log.meta.procs is not None:
+        return Cluster(log.meta.procs), "as the log says"
+    try:
+        machine = Schedule.observed(log).cluster
+    except SimulationError:
+        raise SimulationError(
+            "the log says neither how large the machine is nor how long jobs waited; give --procs N"
+        ) from None
+    return machine, "the most that were ever busy at once: the log doesn't say, --procs N is surer"
+
+
+def _history(log: Workload, machine: Cluster) -> tuple[Schedule, bool]:
+    try:
+        return Schedule.observed(log, Cluster(machine.procs)), True
+    except SimulationError:
+        from onega.simulation.simulate import simulate
+
+        return simulate(log, machine.procs, "easy"), False
+
+
+def _groups(log: Workload, description: Description) -> UserGrouping:
+    from onega.models.users_clusters import group_users
+
+    if description.users is None:
+        raise ModelError(description.missing["users"])
+    return group_users(log, min(GROUPS, description.users.users))
+
+
+def _stability(log: Workload, machine: Cluster) -> Stability:
+    from onega.queueing.stability import stability
+
+    return stability(log, procs=machine.procs)
+
+
+def _saturation(log: Workload, machine: Cluster, seed: Rng) -> dict[str, Stability]:
+    from onega.experiment.saturation import saturated_stability
+
+    return {
+        policy: saturated_stability(
+            log, procs=machine.procs, policy=policy, precision=0.02, rng=child(seed, place)
+        )
+        for place, policy in enumerate(("fcfs", "easy"))
+    }  # fmt: skip
+
+
+def _site(
+    log: Workload, machine: Cluster, policies: Sequence[str], *, observed: bool
+) -> SiteAdequacy:
+    from onega.comparison.site import site_adequacy
+
+    if not observed:
+        raise SimulationError("the log doesn't say how long jobs waited")
+    return site_adequacy(log, policies, procs=machine.procs)
+
+
+def _models(
+    log: Workload,
+    machine: Cluster,
+    models: Mapping[str, WorkloadModel] | None,
+    seed: Rng,
+) -> ModelAnswers:
+    from onega.report.models import judge_models
+
+    if models:
+        return judge_models(log, machine, models, rng=child(seed, 1))
+    from onega.models import MODELS
+
+    fitted = MODELS[DEFAULT_MODEL].fit(log, rng=child(seed, 0))
+    name = f"{DEFAULT_MODEL}, fitted to this log"
+    return replace(judge_models(log, machine, {name: fitted}, rng=child(seed, 1)), own=True)

@@ -1,0 +1,187 @@
+"""What other settings of the same machine would give: policies and clocks, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.core.cluster import Cluster, Power, RateControl
+from onega.core.intervals import Interval
+from onega.core.policy import Policy
+from onega.core.rng import Rng, describe_seed
+from onega.core.schedule import Schedule
+from onega.core.workload import Workload
+from onega.experiment.draws import make_draws
+from onega.experiment.replicates import Replicates, collect, percentile_interval
+from onega.experiment.runs import Case, Experiment
+from onega.experiment.targets import Measure
+from onega.simulation.simulate import simulate
+
+POLICIES: Final = ("fcfs", "easy", "spf+easy", "conservative")
+"""What is compared if nothing else is asked for."""
+
+MEASURES: Final = tuple(
+    Measure.parse(text)
+    for text in (
+        "mean(wait)",
+        "p95(wait)",
+        "mean(response)",
+        "mean(bounded_slowdown)",
+        "energy",
+    )
+)
+
+SLOW: Final = 0.8
+"""The slower clock, as a share of the full one."""
+
+ASSUMED: Final = Power((150.0, 250.0), (80.0, 90.0))
+"""Watts of a processor busy and idle, at the slow and at the full clock, where nothing is known.
+
+Round numbers of the size that two-socket servers draw per socket: good for comparing settings with
+each other, not for a bill.
+"""
+
+REPLICATES: Final = 20
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """Settings of one machine on the log and on resamples of it.
+
+    Attributes
+    ----------
+    replicates
+        Measures of every setting on resampled weeks of the log; settings are its "policies".
+    on_log
+        Setting → its schedule on the log itself.
+    policies
+        Names of the settings that differ by the policy, at the full clock.
+    clocks
+        Names of the settings that differ by the clock, the full clock first.
+    assumed_power
+        Whether the watts are assumed.
+    thresholds
+        Remaining work, in seconds, below and above which the clock slows down and speeds up.
+    """
+
+    replicates: Replicates
+    on_log: dict[str, Schedule]
+    policies: tuple[str, ...]
+    clocks: tuple[str, ...]
+    assumed_power: bool
+    thresholds: tuple[float, float]
+
+    def interval(self, measure: str, setting: str) -> Interval:
+        """Return a measure's mean and interval over the resamples."""
+        return self.replicates.interval(measure, setting)
+
+    def value(self, measure: str, setting: str) -> float:
+        """Return a measure on the log itself."""
+        return Measure.parse(measure).evaluate(self.on_log[setting])
+
+    def saved(self, setting: str) -> Interval:
+        """Share of the energy that a setting saves against the full clock, paired by resample."""
+        full, other = (self.replicates.of("energy", one) for one in (self.clocks[0], setting))
+        return percentile_interval(1 - other / full, level=self.replicates.level)
+
+    def later(self, setting: str) -> Interval:
+        """Seconds by which jobs are done later on average than at the full clock, paired."""
+        return self.replicates.difference("mean(response)", setting, self.clocks[0])
+
+    @property
+    def best(self) -> str:
+        """The policy with the least mean wait over the resamples."""
+        return min(self.policies, key=lambda one: self.interval("mean(wait)", one).mean)
+
+
+def compare_settings(
+    log: Workload,
+    cluster: Cluster,
+    policies: Sequence[str] = POLICIES,
+    *,
+    power: Power | None = None,
+    n: int = REPLICATES,
+    rng: Rng = None,
+    progress: Callable[[float], None] | None = None,
+) -> Settings:
+    """Run a log, and resampled weeks of it, under policies and clocks.
+
+    Parameters
+    ----------
+    log
+        Jobs that can be simulated.
+    cluster
+        The machine. Its own rate control, if it has one, is compared in place of ours.
+    policies
+        At the full clock, the highest of the machine's rates.
+    power
+        Watts of a processor, at the slow and at the full clock; the machine's own by default, else
+        `ASSUMED`. One number for both clocks: nothing is known of a slower one, none is compared.
+    n
+        Resamples.
+
+    Notes
+    -----
+    The clock is slowed down to `SLOW` while the remaining work of all jobs in the system is low
+    (seed 001, III-C): below half its mean under EASY it goes down, above its mean it goes up.
+    """
+    watts = power or cluster.power or ASSUMED
+    full = RateControl(rates=cluster.rates.rates[-1:])
+    machine = Cluster(cluster.procs, full, Power(watts.busy[-1], watts.idle[-1]))
+    names = list(dict.fromkeys(policies))
+    base = next((one for one in names if str(Policy.parse(one)) == "fcfs+easy"), names[0])
+    low, high = _thresholds(log, machine, base)
+    cases = [Case(name, machine, Policy.parse(name)) for name in names]
+    cases += _clock_cases(cluster, watts, base, (low, high))
+    seed_of = make_draws(log, resample="weeks", rng=rng)
+    experiment = Experiment(seed_of, tuple(cases), MEASURES)
+
+    def tell(done: int) -> None:
+        if progress is not None:
+            progress(done / n)
+
+    found = experiment.run(range(n), progress=tell)
+    note = f"{n} resamples of the log's weeks, rng={describe_seed(seed_of.seed)}"
+    replicates = collect(experiment, found, level=0.95, provenance=(note,))
+    on_log = {case.name: simulate(log, case.cluster, case.policy, rng=0) for case in cases}
+    return Settings(
+        replicates,
+        on_log,
+        tuple(names),
+        (base, *(case.name for case in cases[len(names) :])),
+        watts is ASSUMED,
+        (low, high),
+    )
+
+
+def _thresholds(log: Workload, machine: Cluster, policy: str) -> tuple[float, float]:
+    """Half of, and the whole mean remaining work at the full clock."""
+    work = Measure.parse("mean_workload").evaluate(simulate(log, machine, policy))
+    return work / 2, work
+
+
+def _clock_cases(
+    cluster: Cluster, power: Power, policy: str, thresholds: tuple[float, float]
+) -> list[Case]:
+    rule = Policy.parse(policy)
+    if cluster.rates.kind != "none":
+        own = Cluster(cluster.procs, cluster.rates, power)
+        return [Case(f"{policy}, the machine's own rate control", own, rule)]
+    if len(power.busy) != 2:
+        return []
+    control = RateControl("workload", rates=(SLOW, 1.0), k_low=thresholds[0], k_high=thresholds[1])
+    slow = RateControl(rates=(SLOW,))
+    return [
+        Case(f"{policy}, slow clock at low load", Cluster(cluster.procs, control, power), rule),
+        Case(
+            f"{policy}, slow clock always",
+            Cluster(cluster.procs, slow, Power(power.busy[0], power.idle[0])),
+            rule,
+        ),
+    ]

@@ -1,0 +1,91 @@
+"""``onega report``: a page, Markdown, JSON, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import onega
+from onega.cli import main
+
+QUICK = ("--policies", "fcfs,easy", "--replicates", "2")
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*words):
+        with pytest.raises(SystemExit) as left:
+            main(["report", *(str(word) for word in words)])
+        said = capsys.readouterr()
+        return left.value.code, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def trace(log, tmp_path):
+    path = tmp_path / "site.swf"
+    onega.write(log, path)
+    return path
+
+
+def test_a_page_and_json(run, trace, log, tmp_path):
+    page, model = tmp_path / "out" / "report.html", tmp_path / "mine.json"
+    onega.models.Independent.fit(log, rng=1).save(model)
+    code, out, err = run(trace, model, "-o", page, "--json", *QUICK)
+    assert code == 0
+    found = json.loads(out)
+    assert found["jobs"] == 600
+    assert "mine.ks_runtime" in found
+    assert str(page) in err
+    assert "works offline" in err
+    assert "What other settings would give" in page.read_text(encoding="utf-8")
+
+
+def test_markdown_goes_to_the_screen_or_a_file(run, trace, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run(trace, "--format", "md", *QUICK)
+    assert code == 0
+    assert out.startswith("# The machine of site.swf\n")
+    assert not (tmp_path / "report.html").exists()
+    code, quiet, _ = run(trace, "-o", "report.md", *QUICK)
+    assert code == 0
+    assert quiet == ""
+    assert (tmp_path / "report.md").read_text(encoding="utf-8") == out
+
+
+def test_a_cluster_file_gives_watts_and_size(run, trace, tmp_path):
+    machine = tmp_path / "cluster.toml"
+    machine.write_text("procs = 80\n[power]\nbusy = [100, 200]\nidle = [10, 20]\n")
+    code, out, _ = run(trace, "--cluster", machine, "-o", tmp_path / "r.html", "--json", *QUICK)
+    assert code == 0
+    found = json.loads(out)
+    assert found["procs"] == 80
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "The watts are those of the <code>--cluster</code> file." in page
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--format", "pdf"], "accepted: html, md"),
+        (["--policies", "fcsf"], "fcsf"),
+        (["nowhere.json"], "nowhere.json"),
+        (["--format", "md", "--json"], "-o FILE.md"),
+        (["--replicates", "1"], "--replicates"),
+    ],
+)
+def test_mistakes_are_one_line(run, trace, words, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(trace, *words, *([] if "--replicates" in words else QUICK[2:]))
+    assert code == 2
+    line = err.strip().splitlines()[-1]
+    assert line.startswith("onega: ")
+    assert told in line
+
+
+def test_a_log_that_is_not_there(run):
+    code, _, err = run("nowhere.swf")
+    assert code == 2
+    assert "nowhere.swf" in err
