@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -25,15 +28,22 @@ def a_log():
 
 
 def test_a_log_gives_every_kind_of_event():
-    events = EventLog.of(a_log(), pl.DataFrame({"time": [8.0], "procs": [3]}))
+    table = {
+        "time": [50.0, 8.0, 9.0],
+        "event": ["cancel", "down", "interrupt"],
+        "job": [3, None, 2],
+        "procs": [None, 3, None],
+    }
+    events = EventLog.of(a_log(), table)
     assert events.external.select("time", "event", "job").rows() == [
         (0.0, "submit", 1),
         (5.0, "submit", 2),
         (6.0, "submit", 3),
         (7.0, "submit", 4),
-        (8.0, "nodes", None),
+        (8.0, "down", None),
+        (9.0, "interrupt", 2),
         (10.0, "end", 1),
-        (12.0, "interrupt", 4),
+        (12.0, "kill", 4),
         (56.0, "cancel", 3),
     ]
     assert events.internal.rows() == [
@@ -43,6 +53,57 @@ def test_a_log_gives_every_kind_of_event():
         (26.0, "limit", 2),
     ]
     assert events.report.dropped == 1
+    # The log says when job 3 left; the table's own instant gives way.
+    assert [row["event"] for _, row in events.events().in_order()] == [
+        *("down", "interrupt", "kill", "cancel"),
+    ]
+    back = events.schedule()
+    assert back.workload.column("job").tolist() == [1, 2, 4]
+    assert back.end.tolist() == [10.0, 26.0, 12.0]
+
+
+def test_a_run_in_which_things_happen_survives_the_way_through_events(tmp_path):
+    """As a detailed run tells it: cancelled, killed, lost, never started."""
+    jobs = onega.Workload(
+        {
+            "job": [1, 2, 3, 4, 5],
+            "submit": [0.0, 1.0, 2.0, 3.0, 4.0],
+            "runtime": [50.0, 40.0, 30.0, 20.0, 10.0],
+            "procs": [2, 2, 1, 1, 2],
+            "wait": [0.0] * 5,
+        }
+    )
+    schedule = replace(
+        onega.Schedule.observed(jobs, 2),
+        start=np.array([0.0, np.nan, 20.0, 20.0, np.nan]),
+        end=np.array([20.0, 10.0, 25.0, 40.0, np.nan]),
+        chronicle=SimpleNamespace(
+            state=pl.Series(["killed", "cancelled", "lost", "completed", "unstarted"])
+        ),
+    )
+    table = {
+        "time": [9.0, 25.0],
+        "event": ["cancel", "fail"],
+        "job": [2, None],
+        "node": [None, "1"],
+    }
+    log = EventLog.of(schedule, table)
+    happened = log.external.filter(pl.col("event") != "submit")
+    assert happened.select("time", "event", "job").rows() == [
+        (10.0, "cancel", 2),
+        (20.0, "kill", 1),
+        (25.0, "interrupt", 3),
+        (25.0, "fail", None),
+        (40.0, "end", 4),
+    ]  # fmt: skip
+    log.write(tmp_path)
+    again = EventLog.read(tmp_path)
+    assert again.external.equals(log.external)
+    assert again.events().table["event"].to_list() == ["cancel", "kill", "interrupt", "fail"]
+    back = again.schedule()
+    assert back.workload.column("job").tolist() == [1, 3, 4]
+    assert back.start.tolist() == [0.0, 20.0, 20.0]
+    assert back.end.tolist() == [20.0, 25.0, 40.0]
 
 
 def test_the_input_stream_holds_no_starts():

@@ -1,9 +1,12 @@
 """Event streams as seed 004 (II, VI) defines them: external events in, internal events out.
 
 External events reach the job manager from outside: submissions, deletions from the queue,
-interruptions of running jobs, jobs that end before their limit, changes in the number of
-processors. Internal events are its own decisions: starts, and ends at the limit. A model gets the
-external stream and answers with the internal one.
+interruptions of running jobs, jobs that end before their limit, changes of the machine. Internal
+events are its own decisions: starts, and ends at the limit. A model gets the external stream and
+answers with the internal one.
+
+What happens to jobs and nodes has the names and columns of the table of events that `simulate` and
+`virtual` take (`onega.Events`); an external log has ``submit`` and ``end`` beside them.
 """
 
 from __future__ import annotations
@@ -17,24 +20,27 @@ import numpy as np
 import polars as pl
 
 from onega.core.errors import TraceError
+from onega.core.events import COLUMNS, TAKES, Events
 from onega.core.meta import Meta
 from onega.core.report import Report
 from onega.core.schedule import Schedule
+from onega.core.tables import TableLike
 from onega.core.workload import Workload
 
 Columns = dict[str, pl.DataType | type[pl.DataType]]
 
 EXTERNAL: Final[Columns] = {
     "time": pl.Float64,
-    "event": pl.Enum(("submit", "end", "interrupt", "cancel", "nodes")),
-    "job": pl.Int64,
-    "procs": pl.Int64,
+    "event": pl.Enum(("submit", "end", *TAKES)),
+    **{name: kind for name, kind in COLUMNS.items() if name not in ("time", "event")},
     "estimate": pl.Float64,
     "runtime": pl.Float64,
 }
-"""Columns of the external log. ``submit``: a job with its width, requested time and (unknown to
-the job manager) run time; ``end``: it ended by itself; ``interrupt``: a user or administrator
-ended it; ``cancel``: deleted from the queue; ``nodes``: from now on ``procs`` processors are up."""
+"""Columns of the external log: those of a table of events, and the requested time and (unknown to
+the job manager) run time of a submission. ``submit``: a job with its width; ``end``: it ended by
+itself; ``cancel``: deleted from the queue; ``kill``: a user or administrator ended it;
+``interrupt``, ``fail``, ``return``, ``drain``, ``down``, ``up``, ``reserve``, ``cap``: see
+`onega.Events`."""
 
 INTERNAL: Final[Columns] = {
     "time": pl.Float64,
@@ -66,28 +72,31 @@ class EventLog:
     report: Report = field(default_factory=Report)
 
     @classmethod
-    def of(cls, run: Schedule | Workload, nodes: pl.DataFrame | None = None) -> EventLog:
+    def of(cls, run: Schedule | Workload, events: Events | TableLike | None = None) -> EventLog:
         """Take a schedule, or a log with waits, apart into its events.
 
         Parameters
         ----------
         run
-            Jobs of a log that were deleted from the queue give a ``submit`` and a ``cancel``.
-        nodes
-            Changes of the machine: columns ``time`` and ``procs``.
+            Jobs of a log that were deleted from the queue give a ``submit`` and a ``cancel``, those
+            that were ended while they ran a ``kill`` instead of an ``end``.
+        events
+            What else happened to jobs and nodes, if it is known: the table that a simulation or a
+            run on virtual nodes was given. Of what the run tells itself, its own instant stands.
         """
         whole = run.workload if isinstance(run, Schedule) else run
         schedule = run if isinstance(run, Schedule) else Schedule.observed(run)
         external = [_submissions(schedule.workload), _departures(schedule, internal=False)]
         if isinstance(run, Workload):
             external += _deleted(run, schedule)
-        if nodes is not None:
-            external.append(_conform(nodes.with_columns(pl.lit("nodes").alias("event")), EXTERNAL))
+        if events is not None:
+            external.append(_not_told(Events.of(events), external))
+        began = np.isfinite(schedule.start)
         starts = pl.DataFrame(
             {
-                "time": schedule.start,
-                "event": ["start"] * len(schedule),
-                "job": schedule.workload.column("job"),
+                "time": schedule.start[began],
+                "event": ["start"] * int(began.sum()),
+                "job": schedule.workload.column("job")[began],
             }
         )
         inside = [_conform(starts, INTERNAL), _departures(schedule, internal=True)]
@@ -100,25 +109,39 @@ class EventLog:
         columns = [pl.col("time").alias("submit"), *names]
         return Workload(rows.select(columns), self.meta)
 
+    def events(self) -> Events:
+        """Return what happened to jobs and nodes, as `simulate` and `virtual` take it."""
+        chosen = self.external.filter(pl.col("event").is_in(list(TAKES)))
+        return Events(
+            chosen.select(pl.col(name).cast(kind) for name, kind in COLUMNS.items()),
+            name=self.meta.source or "events",
+        )
+
     def schedule(self) -> Schedule:
         """Put the two streams together again: what started and ended when.
 
         The end is the event that says so; a job without one runs for its run time.
         """
         starts = self.internal.filter(pl.col("event") == "start").select("job", start="time")
-        outside = self.external.filter(pl.col("event").is_in(["end", "interrupt"]))
-        inside = self.internal.filter(pl.col("event") == "limit")
-        over = pl.concat([part.select("job", over="time") for part in (outside, inside)])
         jobs = (
             self.workload()
             .table.join(starts, on="job", how="left")
-            .join(over, on="job", how="left")
+            .join(self._departed(), on="job", how="left")
         )
         ended = pl.coalesce(pl.col("over") - pl.col("start"), pl.col("runtime"))
         table = jobs.with_columns(wait=pl.col("start") - pl.col("submit"), runtime=ended).drop(
             "start", "over"
         )
         return Schedule.observed(Workload(table, self.meta))
+
+    def _departed(self) -> pl.DataFrame:
+        """Return when each job ended: by itself or at its limit, else killed, else interrupted."""
+        parts = [self.internal.filter(pl.col("event") == "limit")]
+        for word in ("end", "kill", "interrupt"):
+            rows = self.external.filter(pl.col("event") == word)
+            parts.append(rows.sort("time", descending=True))
+        ends = pl.concat([part.select("job", over="time") for part in parts])
+        return ends.unique("job", keep="first", maintain_order=True)
 
     def write(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
         """Write both logs as CSV files into a folder."""
@@ -162,16 +185,31 @@ def _submissions(workload: Workload) -> pl.DataFrame:
     return _conform(rows, EXTERNAL)
 
 
+WORDS: Final = {"cancelled": "cancel", "killed": "kill", "lost": "interrupt"}
+"""How a job left that didn't end by itself, by the final state of a detailed run."""
+
+NEVER: Final = ("dropped", "unstarted")
+
+
+def _final_states(schedule: Schedule) -> pl.Series:
+    """Return each job's final state in the words of detailed runs."""
+    if schedule.chronicle is not None:
+        return schedule.chronicle.state.cast(pl.String)
+    # A log says "cancelled" of jobs that ran, too.
+    status = schedule.workload.table["status"].cast(pl.String).fill_null("completed")
+    return status.replace({"cancelled": "killed"})
+
+
 def _departures(schedule: Schedule, *, internal: bool) -> pl.DataFrame:
     """Return ends that came from inside (the limit) or from outside (all others)."""
-    status = schedule.workload.table["status"].cast(pl.String).fill_null("")
-    limited = schedule.limited | (status == "timeout").to_numpy()
-    kind = np.where((status == "cancelled").to_numpy(), "interrupt", "end")
-    chosen = limited if internal else ~limited
+    state = _final_states(schedule)
+    limited = schedule.limited | (state == "timeout").to_numpy()
+    chosen = (limited if internal else ~limited) & ~state.is_in(NEVER).to_numpy()
+    words = state.replace_strict(WORDS, default="end").filter(pl.Series(chosen))
     rows = pl.DataFrame(
         {
             "time": schedule.end[chosen],
-            "event": np.full(int(chosen.sum()), "limit") if internal else kind[chosen],
+            "event": ["limit"] * len(words) if internal else words,
             "job": schedule.workload.column("job")[chosen],
         }
     )
@@ -190,6 +228,18 @@ def _deleted(log: Workload, schedule: Schedule) -> list[pl.DataFrame]:
         "job",
     )
     return [_submissions(Workload(gone, log.meta)), _conform(left, EXTERNAL)]
+
+
+def _not_told(events: Events, told: list[pl.DataFrame]) -> pl.DataFrame:
+    """Return a table's events without those of jobs that the run itself tells of.
+
+    The run says when they took effect.
+    """
+    known = pl.concat(told).select(pl.col("event").cast(pl.String), "job")
+    rows = events.table.sort("time", maintain_order=True)
+    return _conform(
+        rows.join(known, on=["event", "job"], how="anti", maintain_order="left"), EXTERNAL
+    )
 
 
 def _conform(rows: pl.DataFrame, schema: Columns) -> pl.DataFrame:
