@@ -1,9 +1,12 @@
-"""Arrays by address: a large state as one record of numbers and addresses.
+"""Arrays by address: a large state as one structure of numbers and addresses.
 
 A function that takes fifty arrays takes 350 values, and numba compiles and passes them all. The
-detailed machine keeps its counters and the addresses of its arrays in one record instead, passes
-the record's own address from function to function, and makes views where it needs them. A view
-costs nothing and counts no references; whoever makes the record keeps the arrays alive.
+detailed machine keeps its counters and the addresses of its arrays in one structure instead, passes
+that structure's own address from function to function, and makes views where it needs them. A view
+costs nothing and counts no references; whoever makes the structure keeps the arrays alive.
+
+A structure is like numba's record, but its type has a short name: numba writes the type's name,
+with every field of a record, into each function's and each call's symbol.
 """
 
 from __future__ import annotations
@@ -16,7 +19,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.core.imputils import lower_getattr_generic, lower_setattr_generic
+from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.extending import intrinsic, models, register_model
 from numba.np import arrayobj
 from numba.np.numpy_support import from_dtype
 
@@ -28,7 +33,8 @@ UNKNOWN_SIZE = 1 << 40
 def callee(function: F) -> F:
     """Compile a function that only kernels call, once, without putting it into its callers.
 
-    Compilation then grows with the number of functions, not with the number of calls.
+    Compilation then grows with the number of functions, not with the number of calls. numba would
+    compile it anew for each literal number that it is called with; here literals are numbers.
     """
     options = {
         "nogil": True,
@@ -36,29 +42,102 @@ def callee(function: F) -> F:
         "no_cfunc_wrapper": True,
         "error_model": "numpy",
     }
-    return numba.njit(**options)(function)
+    compiled = numba.njit(**options)(function)
+    compiler = compiled._compiler
+    fold = compiler.fold_argument_types
+
+    def fold_plainly(given: Any, named: Any) -> Any:  # noqa: ANN401
+        signature, folded = fold(given, named)
+        return signature, tuple(types.unliteral(one) for one in folded)
+
+    compiler.fold_argument_types = fold_plainly
+    return compiled
+
+
+class Structure(types.Type):  # type: ignore[misc]
+    """A pointer to numbers of a dtype, by name."""
+
+    def __init__(self, name: str, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        super().__init__(name=name)
+
+    def field(self, name: str) -> tuple[Any, int]:
+        """Return a field's type and its offset in bytes."""
+        assert self.dtype.fields is not None
+        kind, offset = self.dtype.fields[name][:2]
+        return from_dtype(kind), offset
+
+
+@register_model(Structure)
+class _StructureModel(models.OpaqueModel):  # type: ignore[misc]
+    """Nothing but a pointer."""
+
+
+@infer_getattr
+class _StructureFields(AttributeTemplate):  # type: ignore[misc]
+    key = Structure
+
+    def generic_resolve(self, structure: Structure, name: str) -> Any:  # noqa: ANN401
+        known = structure.dtype.fields
+        return structure.field(name)[0] if known is not None and name in known else None
+
+
+def _field_pointer(context: Any, builder: Any, structure: Any, value: Any, name: str) -> Any:  # noqa: ANN401
+    kind, offset = structure.field(name)
+    to = context.get_data_type(kind).as_pointer()
+    return cgutils.pointer_add(builder, value, context.get_constant(types.intp, offset), to)
+
+
+@lower_getattr_generic(Structure)
+def _get_field(context: Any, builder: Any, structure: Any, value: Any, name: str) -> Any:  # noqa: ANN401
+    return builder.load(_field_pointer(context, builder, structure, value, name))
+
+
+@lower_setattr_generic(Structure)
+def _set_field(context: Any, builder: Any, signature: Any, values: Any, name: str) -> None:  # noqa: ANN401
+    at = _field_pointer(context, builder, signature.args[0], values[0], name)
+    builder.store(values[1], at)
+
+
+def structure(name: str, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
+    """Return a function from an address to the structure there; all fields are i8 or f8."""
+    kind = Structure(name, dtype)
+
+    @intrinsic
+    def at(typing_context: Any, address: Any) -> Any:  # noqa: ANN401
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+            return builder.inttoptr(arguments[0], context.get_value_type(kind))
+
+        return kind(types.int64), code
+
+    return at
+
+
+def _make_view(context: Any, builder: Any, array: Any, address: Any, length: Any) -> Any:  # noqa: ANN401
+    word = context.get_value_type(types.intp)
+    size = context.get_abi_sizeof(context.get_data_type(array.dtype))
+    if isinstance(array.dtype, types.Record):
+        size = array.dtype.size
+    made = context.make_array(array)(context, builder)
+    arrayobj.populate_array(
+        made,
+        data=builder.inttoptr(address, made.data.type),
+        shape=cgutils.pack_array(builder, [length]),
+        strides=cgutils.pack_array(builder, [word(size)]),
+        itemsize=word(size),
+        meminfo=None,
+    )
+    return made._getvalue()
 
 
 def sized_viewer(dtype: npt.DTypeLike) -> Any:  # noqa: ANN401
     """Return a function from (address, size) to a view as an array of ``dtype``."""
-    element = from_dtype(np.dtype(dtype))
-    array = types.Array(element, 1, "C")
-    size = np.dtype(dtype).itemsize
+    array = types.Array(from_dtype(np.dtype(dtype)), 1, "C")
 
     @intrinsic
     def view(typing_context: Any, address: Any, length: Any) -> Any:  # noqa: ANN401
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
-            word = context.get_value_type(types.intp)
-            made = context.make_array(array)(context, builder)
-            arrayobj.populate_array(
-                made,
-                data=builder.inttoptr(arguments[0], made.data.type),
-                shape=cgutils.pack_array(builder, [arguments[1]]),
-                strides=cgutils.pack_array(builder, [word(size)]),
-                itemsize=word(size),
-                meminfo=None,
-            )
-            return made._getvalue()
+            return _make_view(context, builder, array, arguments[0], arguments[1])
 
         return array(types.int64, types.int64), code
 
@@ -67,12 +146,17 @@ def sized_viewer(dtype: npt.DTypeLike) -> Any:  # noqa: ANN401
 
 def viewer(dtype: npt.DTypeLike) -> Any:  # noqa: ANN401
     """Return a function from an address to a view as an array of ``dtype``, of unknown size."""
-    sized = sized_viewer(dtype)
+    array = types.Array(from_dtype(np.dtype(dtype)), 1, "C")
 
-    def view(address: int) -> npt.NDArray[Any]:
-        return sized(address, UNKNOWN_SIZE)
+    @intrinsic
+    def view(typing_context: Any, address: Any) -> Any:  # noqa: ANN401
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+            length = context.get_constant(types.intp, UNKNOWN_SIZE)
+            return _make_view(context, builder, array, arguments[0], length)
 
-    return callee(view)
+        return array(types.int64), code
+
+    return view
 
 
 floats = viewer(np.float64)

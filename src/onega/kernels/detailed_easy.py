@@ -221,7 +221,10 @@ def allowed(s: Record, job: int, option: int) -> bool:
 def none_allowed(s: Record, job: int) -> bool:
     """Tell whether a job's accounts are full: it is passed over."""
     first, count = choices(s, job)
-    return all(not allowed(s, job, option) for option in range(first, first + count))
+    option = first
+    while option < first + count and not allowed(s, job, option):
+        option += 1
+    return option == first + count
 
 
 @callee

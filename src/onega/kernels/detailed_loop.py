@@ -50,6 +50,7 @@ from onega.kernels.detailed_state import (
     rate_switches,
     slots,
     stacked,
+    state_at,
 )
 from onega.kernels.detailed_usage import multifactor_key, total_usage
 from onega.kernels.engine import (
@@ -60,17 +61,16 @@ from onega.kernels.engine import (
     MORE,
     WORKLOAD,
     Ints,
-    Records,
     advance,
     clock,
     control_arrival,
     end_time,
 )
 from onega.kernels.heap import Heap, heap_pop
-from onega.kernels.jit import kernel
+from onega.kernels.jit import inlined, kernel
 
 
-@callee
+@inlined
 def _next_time(s: Record) -> float:
     """Return when something happens next; ∞ if nothing does."""
     sizes = ints(s.sizes_at)
@@ -94,7 +94,7 @@ def _next_time(s: Record) -> float:
     return max(following, s.now)
 
 
-@callee
+@inlined
 def _has_room(s: Record, following: float) -> bool:
     """Tell whether what may happen at one instant has room in the logs; else note how much."""
     rows = s.next_job
@@ -139,7 +139,7 @@ def _add_due(s: Record, count: int, slot: int) -> None:
     due[at].slot = slot
 
 
-@callee
+@inlined
 def _completions(s: Record) -> None:
     """Begin the work of launched jobs, begin completions, end jobs."""
     sizes = ints(s.sizes_at)
@@ -188,7 +188,7 @@ def _submit(s: Record, job: int, time: float) -> None:
     queue_add(s, job)
 
 
-@callee
+@inlined
 def _due_dependents(s: Record) -> int:
     """Collect those whose time has come, by row; return how many."""
     heap = Heap(heap_entries(s.later_heap_at), heap_size(s.sizes_at, LATER))
@@ -208,7 +208,7 @@ def _due_dependents(s: Record) -> int:
     return count
 
 
-@callee
+@inlined
 def _submissions(s: Record) -> None:
     """Let everybody come whose time it is, by row."""
     dependents = _due_dependents(s) if s.dependents else 0
@@ -229,7 +229,7 @@ def _submissions(s: Record) -> None:
         done += 1
 
 
-@callee
+@inlined
 def _pass_partition(s: Record, number: int, own: Any) -> int:  # noqa: ANN401
     """One partition's part of the pass; MORE or BAD_KEY."""
     p = partitions(s.partitions_at)[number]
@@ -251,7 +251,7 @@ def _pass_partition(s: Record, number: int, own: Any) -> int:  # noqa: ANN401
     return MORE
 
 
-@callee
+@inlined
 def _pass(s: Record, own: Any) -> int:  # noqa: ANN401
     """One scheduling pass over all partitions; MORE or BAD_KEY."""
     s.claimed = 0
@@ -272,7 +272,7 @@ def _pass(s: Record, own: Any) -> int:  # noqa: ANN401
     return MORE
 
 
-@callee
+@inlined
 def _instant(s: Record, own: Any) -> int:  # noqa: ANN401
     """Everything that happens now; MORE or BAD_KEY."""
     _completions(s)
@@ -289,7 +289,7 @@ def _instant(s: Record, own: Any) -> int:  # noqa: ANN401
     return result
 
 
-@callee
+@inlined
 def _finish(s: Record) -> None:
     """Write down the stretches that last to the end of the run."""
     for number in range(s.parts):
@@ -307,14 +307,14 @@ def _finish(s: Record) -> None:
 
 
 @kernel
-def run(state: Records, own: Any, rounds: int) -> int:  # noqa: ANN401
-    """Go through at most ``rounds`` instants; return why it stopped.
+def run(state: int, own: Any, rounds: int) -> int:  # noqa: ANN401
+    """Go through at most ``rounds`` instants from a state's address; return why it stopped.
 
     DONE: everybody has left, or nothing can happen any more; MORE: call again; LOG_FULL: empty the
     logs, or make them larger (see ``…_wanted``), then call again; BAD_KEY: the priority function
     gave NaN for job ``culprit``.
     """
-    s = state[0]
+    s = state_at(state)
     levels = rate_levels(s.rates_at, s.levels)
     for _ in range(rounds):
         following = _next_time(s)
@@ -336,9 +336,9 @@ def run(state: Records, own: Any, rounds: int) -> int:  # noqa: ANN401
 
 
 @kernel
-def load(state: Records, initial: Ints) -> int:
+def load(state: int, initial: Ints) -> int:
     """Put jobs onto an empty machine that run at the beginning; return one that doesn't fit, or −1."""  # noqa: E501
-    s = state[0]
+    s = state_at(state)
     v = clock(s)
     for job in initial:
         number = ints(s.partition_at)[job]

@@ -20,16 +20,25 @@ PLENTY = 1 << 60
 
 
 @callee
+def sleep_state(s: Record, since: float) -> int:
+    """Return the sleep state of processors that are idle since then; −1 awake or waking.
+
+    What came free or finished waking at this very instant is awake, even if the timeout is 0.
+    """
+    timeout = floats(s.timeout_at)
+    state = -1
+    if s.now > since:
+        while state + 1 < s.sleeps and s.now - since >= timeout[state + 1]:
+            state += 1
+    return state
+
+
+@callee
 def depth_of(s: Record, node: int) -> int:
     """Return how deep a node sleeps: 0 awake, waking or busy, s + 1 in state s."""
     if s.sleeps == 0 or s.pooled or ints(s.jobs_on_at)[node] > 0:
         return 0
-    idle = s.now - floats(s.since_at)[node]
-    timeout = floats(s.timeout_at)
-    depth = 0
-    while depth < s.sleeps and idle >= timeout[depth]:
-        depth += 1
-    return depth
+    return sleep_state(s, floats(s.since_at)[node]) + 1
 
 
 @callee
@@ -78,7 +87,10 @@ def room_on(s: Record, row: Floats, base: int, node: int, option: int) -> int:
 def shared_fit(s: Record, row: Floats, base: int, option: int) -> bool:
     """Tell whether a job's machine-wide demand fits; the machine-wide amounts are at ``base``."""
     demand = floats(s.demand_at)
-    return all(demand[option * s.shared + g] <= row[base + g] for g in range(s.shared))
+    g = 0
+    while g < s.shared and demand[option * s.shared + g] <= row[base + g]:
+        g += 1
+    return g == s.shared
 
 
 @callee

@@ -11,7 +11,7 @@ import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints
 from onega.kernels.detailed_codes import IDLE, WAKING, WOKEN
-from onega.kernels.detailed_place import depth_of
+from onega.kernels.detailed_place import depth_of, sleep_state
 from onega.kernels.detailed_state import Record, logged, partitions, stacked, stretches
 from onega.kernels.engine import clock
 from onega.kernels.jit import shift
@@ -62,16 +62,6 @@ def end_idle(s: Record, since: float, count: int, node: int) -> float:
         one.node = ints(s.number_at)[node]
         s.stretches += 1
     return delay
-
-
-@callee
-def sleep_state(s: Record, since: float) -> int:
-    """Return the sleep state of processors that are idle since then; −1 awake or waking."""
-    timeout = floats(s.timeout_at)
-    state = -1
-    while state + 1 < s.sleeps and s.now - since >= timeout[state + 1]:
-        state += 1
-    return state
 
 
 @callee

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from onega.kernels.addressed import callee, sized_viewer, viewer
+from onega.kernels.addressed import callee, sized_viewer, structure, viewer
 from onega.kernels.engine import DUE, LEVEL, SWITCH, Ints
 from onega.kernels.heap import ENTRY
 
@@ -89,6 +89,7 @@ ADDRESSES = _fields(
     suffix="_at",
 )
 STATE = np.dtype([*RULES, *COUNTERS, *ADDRESSES], align=True)
+state_at = structure("Detailed", STATE)
 
 PARTITION = np.dtype(
     [

@@ -47,6 +47,11 @@ class Memory:
         self.state[f"{name}_at"] = array.ctypes.data
         return array
 
+    @property
+    def address(self) -> int:
+        """Where the kernel finds the state."""
+        return int(self.state.ctypes.data)
+
     def _set(self, **values: float) -> None:
         for name, value in values.items():
             self.state[name] = value

@@ -41,7 +41,7 @@ def run(problem: Problem, *, progress: Progress | None = None) -> Outcome:
         own = compile_priority(Priority(problem.own))
     state = memory.state
     for rounds in portions():
-        reason = run_portion(state, own, rounds)
+        reason = run_portion(memory.address, own, rounds)
         memory.empty_logs()
         if reason == engine.DONE:
             break
@@ -62,7 +62,7 @@ def _load_initial(problem: Problem, memory: Memory) -> None:
     rows = np.flatnonzero(~np.isnan(begun))
     if rows.size == 0:
         return
-    stuck = load(memory.state, rows[np.argsort(begun[rows], kind="stable")])
+    stuck = load(memory.address, rows[np.argsort(begun[rows], kind="stable")])
     if stuck >= 0:
         raise SimulationError(
             f"the jobs that run at the beginning don't fit on the machine together: row {stuck} "
