@@ -17,6 +17,8 @@ from experiment.workloads import Queue, log
 from onega.core.errors import ExperimentError, SimulationError
 from onega.experiment.draws import busy_processors, make_draws
 from onega.experiment.replicates import percentile_interval
+from onega.experiment.runs import Case, Experiment, run_replicate
+from onega.experiment.targets import Measure
 from onega.experiment.workers import Threads
 
 LOG = log()
@@ -45,6 +47,16 @@ def test_a_replicate_can_be_made_alone():
         again = onega.simulate(draws.workload(4), 64, policy).summary()
         assert found.of("mean(wait)", policy)[4] == again["mean_wait"]
         assert found.of("p95(wait)", policy)[4] == again["p95_wait"]
+
+
+def test_everything_a_replicate_needs_can_be_sent_to_another_process():
+    experiment = Experiment(
+        make_draws(LOG, rng=1),
+        (Case("easy", onega.Cluster(64), onega.Policy.parse("easy")),),
+        (Measure.parse("mean(wait)"),),
+    )
+    sent = pickle.loads(pickle.dumps(experiment))
+    assert np.array_equal(run_replicate(2, sent).values, run_replicate(2, experiment).values)
 
 
 def test_more_replicates_begin_with_the_fewer():

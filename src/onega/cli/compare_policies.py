@@ -10,13 +10,17 @@ import typer
 
 from onega.cli.console import emit_json, emit_table, out, progress, remark
 from onega.cli.experiment_options import (
+    DaskOption,
     JobsOption,
     KnowledgeOption,
     LimitsOption,
     ModelOption,
     ReplicatesOption,
     ResampleOption,
+    ThreadsOption,
     WarmupOption,
+    WorkersOption,
+    chosen_workers,
     listed,
     read_source,
 )
@@ -81,6 +85,9 @@ def compare_policies(
     jobs: JobsOption = None,
     warmup: WarmupOption = None,
     level: Annotated[float, typer.Option("--level", metavar="P", help="Of intervals.")] = 0.95,
+    threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    dask: DaskOption = None,
     seed: SeedOption = None,
     figures: Annotated[
         Path | None,
@@ -124,6 +131,7 @@ def compare_policies(
             warmup=warmup,
             level=level,
             rng=seed,
+            workers=chosen_workers(threads, workers, dask),
             progress=tell,
             **options,
         )

@@ -14,6 +14,7 @@ from onega.core.errors import ExperimentError
 if TYPE_CHECKING:
     from onega.core.workload import Workload
     from onega.experiment.draws import Source
+    from onega.experiment.workers import Workers
 
 _REPLICATES = "Replicates"
 
@@ -72,6 +73,37 @@ KnowledgeOption = Annotated[
 LimitsOption = Annotated[
     bool, typer.Option("--enforce-limits", help="End jobs at their estimates.")
 ]
+
+
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option("--threads", metavar="N", min=1, help="Threads; as many as cores."),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option("--workers", metavar="N", min=1, help="Processes instead of threads."),
+]
+DaskOption = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="A Dask scheduler: tcp://host:8786."),
+]
+
+
+def chosen_workers(threads: int | None, processes: int | None, dask: str | None) -> Workers:
+    """Return who does the runs: threads unless something else is said."""
+    if sum(one is not None for one in (threads, processes, dask)) > 1:
+        raise ExperimentError("give one of --threads, --workers and --dask")
+    if processes is not None:
+        from onega.experiment.worker_processes import Processes
+
+        return Processes(processes)
+    if dask is not None:
+        from onega.experiment.worker_dask import Dask
+
+        return Dask(dask)
+    from onega.experiment.workers import Threads
+
+    return Threads(threads)
 
 
 class Replicated(NamedTuple):

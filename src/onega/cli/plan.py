@@ -9,13 +9,17 @@ import typer
 
 from onega.cli.console import emit_json, emit_table, out, progress, remark
 from onega.cli.experiment_options import (
+    DaskOption,
     JobsOption,
     KnowledgeOption,
     LimitsOption,
     ModelOption,
     Replicated,
     ReplicatesOption,
+    ThreadsOption,
     WarmupOption,
+    WorkersOption,
+    chosen_workers,
     listed,
     read_source,
 )
@@ -110,6 +114,9 @@ def plan(
     pain: Annotated[
         str, _option("--pain", "M", "At whose expense: mean(wait), mean_workload, …", _ENERGY)
     ] = "mean(wait)",
+    threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    dask: DaskOption = None,
     seed: SeedOption = None,
     figures: Annotated[
         Path | None, _option("--figures", "DIR", "Write the figures to DIR/plan.html.")
@@ -147,6 +154,7 @@ def plan(
         "jobs": read.jobs,
         "warmup": warmup,
         "rng": seed,
+        "workers": chosen_workers(threads, workers, dask),
         "knowledge": knowledge,
         "enforce_limits": enforce_limits,
     }

@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import emit_json, emit_table, remark, warnings_as_remarks
+from onega.cli.experiment_options import (
+    DaskOption,
+    ThreadsOption,
+    WorkersOption,
+    chosen_workers,
+)
 from onega.cli.options import JsonOption
 from onega.cli.run_progress import runs_progress
 from onega.core.errors import ExperimentError
@@ -43,18 +49,9 @@ def sweep(
     status: Annotated[
         Path | None, typer.Option("--status", metavar="DIR", help="Say how far a sweep is.")
     ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option("--threads", metavar="N", min=1, help="Threads; as many as cores."),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option("--workers", metavar="N", min=1, help="Processes instead of threads."),
-    ] = None,
-    dask: Annotated[
-        str | None,
-        typer.Option("--dask", metavar="ADDRESS", help="A Dask scheduler: tcp://host:8786."),
-    ] = None,
+    threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    dask: DaskOption = None,
     replace_spec: Annotated[
         bool,
         typer.Option("--replace-spec", help="Go on in DIR with a changed spec; keep common runs."),
@@ -82,7 +79,7 @@ def sweep(
         raise ExperimentError("what is to be swept? give SPEC.toml, or --status DIR")
     if out is None and not dry_run:
         raise ExperimentError("where shall the runs be kept? give -o DIR, or --dry-run")
-    who = _who(threads, workers, dask)
+    who = chosen_workers(threads, workers, dask)
     _check_table(table)
     with warnings_as_remarks():
         plan = _prepared(spec)
@@ -105,22 +102,6 @@ def _loaded(folder: Path) -> Sweep:
     from onega.experiment.sweep import Sweep
 
     return Sweep.load(folder)
-
-
-def _who(threads: int | None, processes: int | None, dask: str | None) -> Workers:
-    if sum(one is not None for one in (threads, processes, dask)) > 1:
-        raise ExperimentError("give one of --threads, --workers and --dask")
-    if processes is not None:
-        from onega.experiment.worker_processes import Processes
-
-        return Processes(processes)
-    if dask is not None:
-        from onega.experiment.worker_dask import Dask
-
-        return Dask(dask)
-    from onega.experiment.workers import Threads
-
-    return Threads(threads)
 
 
 def _prepared(spec: Path) -> Prepared:

@@ -152,9 +152,10 @@ class Warmup:
 
 
 def waits_in_order(schedule: Schedule) -> Floats:
-    """Return the waits in the order of submission."""
+    """Return the waits in the order of submission; zero for jobs that never started."""
     submit = schedule.workload.column("submit")
-    return np.asarray((schedule.start - submit)[np.argsort(submit, kind="stable")])
+    wait = np.nan_to_num(schedule.start - submit)
+    return np.asarray(wait[np.argsort(submit, kind="stable")])
 
 
 def after_warmup(schedule: Schedule, removed: int) -> npt.NDArray[np.bool_] | None:

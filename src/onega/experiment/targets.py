@@ -194,9 +194,13 @@ class Measure:
                 raise ExperimentError(f"{self} needs the processors' power; give power=")
             return float(value)
         column = schedule.jobs[self.of]
-        if column.null_count():
+        if self.of == "energy" and schedule.cluster.power is None:
             raise ExperimentError(f"{self} needs the processors' power; give power=")
-        values = column.to_numpy() if keep is None else column.to_numpy()[keep]
+        # Jobs that never started have no wait; jobs that never ran no slowdown.
+        kept = column if keep is None else column.filter(pl.Series(keep))
+        values = kept.drop_nulls().drop_nans().to_numpy()
+        if values.size == 0:
+            return math.nan
         if self.statistic == "quantile":
             return float(np.quantile(values, cast(float, self.at)))
         if self.statistic == "share":

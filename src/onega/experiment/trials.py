@@ -116,7 +116,7 @@ class Trials:
         elif isinstance(self.n, bool) or self.n < 2:
             raise ExperimentError(f"n is a number of replicates, at least 2; got {self.n}")
         needed = math.ceil(1 / (1 - self.confidence) - 1e-9)
-        if self.rule == "percentile" and self.n < needed:
+        if self.targets and self.rule == "percentile" and self.n < needed:
             raise ExperimentError(
                 f"a confidence of {self.confidence:g} needs at least {needed} resamples; "
                 f"got n={self.n}"
