@@ -169,6 +169,29 @@ def test_sizing_without_a_log(client):
     assert found["summary"]["min_procs"] == expected.min_procs
 
 
+@pytest.mark.parametrize("load", [0.05, 0.8])
+def test_a_plan_is_the_librarys(client, load):
+    """A log of some weeks is resampled by them; one of two days decides alone."""
+    made = client.make_log(load=load)
+    asked = {"log": made["id"], "target": "p95(wait)<4h", "vary": "load", "policy": "fcfs"}
+    found = client.wait("plans", client.post("/api/plans", json=asked))["result"]
+    jobs = onega.models.Lublin().sample(300, rng=3, load=load, machine=64)
+    resample = "weeks" if load == 0.05 else "none"
+    expected = onega.plan(
+        jobs, "p95(wait)<4h", vary="load", policy="fcfs", resample=resample, rng=1
+    )
+    assert found["summary"]["best"] == expected.best
+    assert found["summary"]["runs"] == expected.runs
+    assert found["summary"]["confidence"] == (0.95 if resample == "weeks" else None)
+    assert found["sentences"] == list(expected.sentences())
+
+
+def test_a_target_that_is_none_is_refused(client, log):
+    answer = client.post("/api/plans", json={"log": log["id"], "target": "wait is short"})
+    assert answer.status_code == 422
+    assert "wait is short" in answer.json()["error"]
+
+
 REFUSED = [
     ({"policy": "nonsense"}, "unknown policy"),
     ({"policy": "slurm:/etc/passwd"}, "policy"),

@@ -41,6 +41,9 @@ def fuzzed(make_client, tmp_path_factory):
         "logs": log["id"],
         "runs": page.run(log)["id"],
         "models": page.wait("models", page.post("/api/models", json={"log": log["id"]}))["id"],
+        "plans": page.wait(
+            "plans", page.post("/api/plans", json={"log": log["id"], "target": "mean(wait)<9d"})
+        )["id"],
     }
     return page
 

@@ -20,7 +20,8 @@ WIDEST_LAW: Final = 100_000
 
 router = APIRouter(prefix="/api", tags=["sizing"], responses=ERRORS)
 
-Positive = Annotated[float | None, Query(gt=0, le=1e12, allow_inf_nan=False)]
+Positive = Annotated[float | None, Query(ge=1e-9, le=1e12, allow_inf_nan=False)]
+Factor = Annotated[float, Query(ge=0.001, le=1000, allow_inf_nan=False)]
 
 
 @router.get("/sizing", response_model=schemas.SizingAnswer)
@@ -34,8 +35,8 @@ def sizing(
     procs: Annotated[int | None, Query(ge=1, le=LARGEST)] = None,
     arrival_rate: Annotated[Positive, Query(description="jobs per second")] = None,
     mean_runtime: Annotated[Positive, Query(description="seconds")] = None,
-    load_factor: Annotated[float, Query(gt=0, le=1000, description="times as many jobs")] = 1.0,
-    runtime_factor: Annotated[float, Query(gt=0, le=1000, description="times as long")] = 1.0,
+    load_factor: Annotated[Factor, Query(description="times as many jobs")] = 1.0,
+    runtime_factor: Annotated[Factor, Query(description="times as long")] = 1.0,
 ) -> Response:
     """Tell whether first come, first served keeps up: ρ = λ·C·E[S] < 1, here and at other sizes."""
     law, facts = _source(desk, log, widths)
@@ -79,6 +80,9 @@ def answer_sizing(law: Any, size: int, rate: float | None, mean: float | None) -
     if size > LARGEST:
         raise QueueingError(f"the page takes up to {LARGEST:,} servers; got {size:,}")
     trimmed = law.trimmed()
+    if rate is not None and mean is not None and rate * mean * trimmed.mean > LARGEST:
+        needed = f"{rate * mean * trimmed.mean:,.0f}"
+        raise QueueingError(f"this work keeps {needed} servers busy; the page takes {LARGEST:,}")
     result = stability(trimmed, procs=size, arrival_rate=rate, mean_runtime=mean)
     last = min(max(3 * size, result.min_procs or 0, trimmed.widest + 10), 3 * LARGEST)
     sizes = np.unique(np.geomspace(trimmed.widest, last, POINTS).round().astype(np.int64))

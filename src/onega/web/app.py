@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from onega import __version__
 from onega.core.errors import OnegaError
-from onega.web import api, api_runs, api_sizing, pages
+from onega.web import api, api_plans, api_runs, api_sizing, pages
 from onega.web.desk import Desk, NotReady
 from onega.web.guard import Guard
 from onega.web.settings import Settings
@@ -57,7 +57,7 @@ def make_app(settings: Settings, *, writing: bool = True, warm: bool = False) ->
         lifespan=living,
     )
     app.state.desk = desk
-    for part in (api, api_runs, api_sizing, pages):
+    for part in (api, api_runs, api_plans, api_sizing, pages):
         app.include_router(part.router)
     pages.mount_static(app)
     _handle_errors(app)

@@ -151,10 +151,18 @@ def models_fragment(request: Request, desk: AtDesk, log: str | None = None) -> R
     return _page(request, "_models.html", models=found)
 
 
+@router.get("/fragments/plans")
+def plans_fragment(request: Request, desk: AtDesk, log: str | None = None) -> Response:
+    """List the plans (of a log), as they are now."""
+    found = [one for one in desk.store.list("plans") if log is None or one.request["log"] == log]
+    return _page(request, "_plans.html", plans=found)
+
+
 @router.get("/logs/{id}")
 def log(request: Request, desk: AtDesk, id: ItemId) -> Response:
     """Show one log: what it says, its runs, its models."""
     item = desk.store.get("logs", id)
+    plans = [one for one in desk.store.list("plans") if one.request["log"] == id]
     fitted = [one for one in desk.store.list("models") if one.request["log"] == id]
     return _page(
         request,
@@ -162,6 +170,7 @@ def log(request: Request, desk: AtDesk, id: ItemId) -> Response:
         log=item,
         runs=_runs_of(desk, id),
         models=fitted,
+        plans=plans,
         policies=api.POLICIES,
         families=api.CALLED,
         orders=ORDERS,

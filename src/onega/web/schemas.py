@@ -80,6 +80,20 @@ class FitRequest(Given):
     seed: Seed = 1
 
 
+class PlanRequest(Given):
+    """What has to hold, and what may be changed for it; see `onega.plan`."""
+
+    log: Id
+    target: Annotated[str, Field(min_length=1, max_length=200, examples=["p95(wait)<4h"])]
+    vary: Literal["procs", "policy", "load"] = "procs"
+    policy: Annotated[str, Field(pattern=POLICY, description="where it isn't what is varied")] = (
+        "easy"
+    )
+    procs: Procs | None = None
+    name: Name | None = None
+    seed: Seed = 1
+
+
 class SampleRequest(Given):
     """Jobs to draw from a model."""
 
@@ -105,7 +119,7 @@ class Problem(BaseModel):
 
 
 class ItemAnswer(BaseModel):
-    """A log, a run or a model, and how far it is."""
+    """A log, a run, a model or a plan, and how far it is."""
 
     id: str
     name: str

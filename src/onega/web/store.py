@@ -5,6 +5,7 @@
     STATE/logs/<id>/    item.json, jobs.parquet, description.json, figures/
     STATE/runs/<id>/    item.json, jobs.parquet, system.parquet, pieces.parquet, figures/
     STATE/models/<id>/  item.json, model.json
+    STATE/plans/<id>/   item.json, figures/
 
 What comes from outside is only ever looked up among the items that are known: no part of a request
 becomes part of a path.
@@ -26,10 +27,10 @@ from onega.core.errors import OnegaError
 from onega.core.plain import plain
 from onega.traces.files import atomic_writer
 
-Kind = Literal["logs", "runs", "models"]
+Kind = Literal["logs", "runs", "models", "plans"]
 Status = Literal["waiting", "running", "done", "failed"]
 
-KINDS: Final[tuple[Kind, ...]] = ("logs", "runs", "models")
+KINDS: Final[tuple[Kind, ...]] = ("logs", "runs", "models", "plans")
 INTERRUPTED: Final = "stopped when the page was closed; start it again"
 
 
@@ -39,7 +40,7 @@ class Missing(OnegaError):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A log, a run or a model: what was asked, how far it is, what came out.
+    """A log, a run, a model or a plan: what was asked, how far it is, what came out.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the workers do: read a log, simulate it, fit a model, sample from one.
+"""What the workers do: read a log, simulate it, plan, fit a model, sample from one.
 
 Each task gets the folder of its item, writes its files there and returns the numbers to show.
 """
@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from onega.core.cluster import Cluster, Power, RateControl
 from onega.core.errors import ModelError, SimulationError, TraceError
@@ -27,6 +27,8 @@ Tell = Callable[..., None]
 Request = dict[str, Any]
 
 JOBS: Final = "jobs.parquet"
+WEEKS: Final = 2 * 7 * 86400.0
+"""Seconds that a log has to span to be resampled by weeks."""
 BATCHES: Final = 30
 """Batches of jobs behind the interval of a mean wait."""
 
@@ -221,6 +223,37 @@ def fit_model(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
     return {"title": family.TITLE, "learnt": model.learnt, "summary": model.summary()}
 
 
+def make_plan(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
+    """Find the machine, the policy or the load with which a target is met."""
+    from onega.experiment.planning import plan
+    from onega.traces.cleaning import simulable
+
+    tell(0.02, "reading the log")
+    jobs, report = simulable(_log(Path(request["log_folder"])))
+    tell(0.05, "simulating")
+    varied = request["vary"] == "policy"
+    # A short log can't be put together anew from its weeks: it decides alone.
+    resample: Literal["weeks", "none"] = "weeks" if jobs.span >= WEEKS else "none"
+    result = plan(
+        jobs,
+        request["target"],
+        vary=request["vary"],
+        cluster=request.get("procs"),
+        policy=None if varied else request["policy"],
+        rng=request["seed"],
+        resample=resample,
+        # How many it will take isn't known: the bar nears its end ever more slowly.
+        progress=lambda runs: tell(0.05 + 0.85 * runs / (runs + 200), f"{runs} simulations"),
+    )
+    tell(0.95, "drawing")
+    return {
+        "summary": result.summary(),
+        "sentences": list(result.sentences()),
+        "report": _findings(report),
+        "figures": _write_figures(folder, {"curve": result.plot("curve")}),
+    }
+
+
 def warm_up(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
     """Load (the first time: compile) the loops that the first visitor will need."""
     from onega.figures.describe import draw_all
@@ -266,6 +299,7 @@ TASKS: Final[dict[str, Callable[[Path, Request, Tell], dict[str, Any]]]] = {
     "sample": sample_log,
     "simulate": simulate_run,
     "fit": fit_model,
+    "plan": make_plan,
     "warm": warm_up,
 }
 """Every task by its name."""

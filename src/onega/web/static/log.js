@@ -1,6 +1,6 @@
 // One log: its figures, runs under policies, models and samples.
 import { followAll, onSubmit, refresh, say, send } from "./common.js";
-import { figurePickers } from "./figures.js";
+import { figurePickers, show } from "./figures.js";
 
 followAll();
 figurePickers();
@@ -59,6 +59,22 @@ if (runs) {
     await refresh(list);
     list.scrollIntoView({ block: "nearest" });
   });
+
+  const plan = document.getElementById("plan");
+  const varied = () => { plan.elements.policy.closest("label").hidden = plan.elements.vary.value === "policy"; };
+  plan.elements.vary.addEventListener("change", varied);
+  varied();
+  onSubmit(plan, async (data) => {
+    const asked = { log: runs.dataset.log, target: data.get("target"), vary: data.get("vary"), policy: data.get("policy") };
+    await send("/api/plans", asked);
+    await refresh(document.getElementById("plan-list"));
+  });
+
+  // Figures inside lists that come anew: drawn when they are opened ("toggle" doesn't bubble).
+  document.addEventListener("toggle", (event) => {
+    const part = event.target;
+    if (part.open && part.dataset?.figure) show(part.querySelector(".figure"), part.dataset.figure);
+  }, true);
 
   onSubmit(document.getElementById("fit"), async (data) => {
     await send("/api/models", { log: runs.dataset.log, model: data.get("model") });
