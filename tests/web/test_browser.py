@@ -247,6 +247,13 @@ def test_a_wrong_policy_shows_a_readable_message(browser, uploaded):
     browser.until(lambda: "unknown backfilling" in browser.text("#runs .message"), "the message")
 
 
+def test_a_target_that_is_none_shows_a_readable_message(browser, uploaded):
+    browser.open(uploaded)
+    browser.find("input[name=target]").send_keys(" soon")
+    browser.click("#plan button[type=submit]")
+    browser.until(lambda: "soon" in browser.text("#plan .message"), "the message")
+
+
 def test_a_model_is_fitted_and_sampled(browser, uploaded):
     browser.open(uploaded)
     browser.click("#fit button[type=submit]")

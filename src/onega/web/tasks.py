@@ -190,7 +190,7 @@ def _schedule(log: Workload, request: Request, tell: Tell) -> tuple[Schedule, Re
             "the log doesn't say how many processors the machine has; say how many"
         )
     jobs, report = simulable(log)
-    tell(0.1, "simulating")
+    tell(0.1, "simulating (the first run of a kind compiles)")
     schedule = simulate(
         jobs,
         machine_of(procs, request.get("rate_control"), request.get("power")),
