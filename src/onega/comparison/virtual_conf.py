@@ -113,7 +113,8 @@ JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 JobCompType=jobcomp/filetxt
 JobCompLoc={here}/jobcomp.log
-ReturnToService=2
+# A node that an event took down stays down; one that was only slow comes back by itself.
+ReturnToService=1
 # Virtual nodes are never asked whether they are alive.
 SlurmdTimeout=0
 InactiveLimit=0
