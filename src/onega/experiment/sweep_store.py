@@ -124,14 +124,11 @@ class Store:
         }
         types = dict(ABOUT)
         for name, value in outcome.measures.items():
-            row[name] = value
-            types[name] = pl.String if name in WORDS or isinstance(value, str) else pl.Float64
-        frame = pl.DataFrame(
-            {
-                name: pl.Series([value], dtype=types[name], strict=False)
-                for name, value in row.items()
-            }
-        )
+            text = name in WORDS or isinstance(value, str)
+            types[name] = pl.String if text else pl.Float64
+            row[name] = value if text or value is None else float(value)
+        # As one row, because thirty columns made one by one cost as much as writing them.
+        frame = pl.DataFrame([tuple(row.values())], schema=types, orient="row")
         buffer = io.BytesIO()
         frame.write_parquet(buffer, compression="uncompressed", statistics=False)
         path = run_path(self.folder, run.key)

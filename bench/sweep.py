@@ -1,0 +1,74 @@
+"""Sweeps: two threads against one on 200 runs of KTH, and what a run costs beside itself.
+
+The sweep is the one of DESIGN's users: policies × machine sizes on an archive log. The overhead is
+what a run in a sweep on one thread takes longer than `simulate(…).summary()` alone: handing it out,
+writing its file, counting.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import onega
+
+RUNS = 200
+POLICIES = ("fcfs", "easy", "spf+easy", "saf+easy", "lpf")
+SPEC = {"vary": {"policy": list(POLICIES), "procs": {"from": 100, "to": 139}}}
+ROUNDS = 3
+LEAST_SPEEDUP = 1.7
+MOST_OVERHEAD = 5e-3
+
+
+def traces() -> Path | None:
+    here = Path(__file__).resolve().parent
+    for parent in here.parents:
+        if (parent / "shared" / "traces").is_dir():
+            return parent / "shared" / "traces"
+    return None
+
+
+def alone(log: onega.Workload) -> float:
+    """Seconds of the runs without a sweep."""
+    began = time.perf_counter()
+    for policy in POLICIES:
+        for procs in range(100, 140):
+            onega.simulate(log, procs, policy).summary()
+    return time.perf_counter() - began
+
+
+def swept(log: onega.Workload, workers: object) -> float:
+    """Seconds of the sweep, from the call to the last file."""
+    folder = Path(tempfile.mkdtemp())
+    try:
+        began = time.perf_counter()
+        onega.sweep(SPEC, folder / "out", workload=log, workers=workers)
+        return time.perf_counter() - began
+    finally:
+        shutil.rmtree(folder)
+
+
+def main() -> None:
+    folder = traces()
+    if folder is None:
+        print("sweep: no archive logs beside the repository")
+        return
+    log, _ = onega.clean(onega.read(folder / "KTH-SP2-1996-2.1-cln.swf.gz"))
+    for policy in POLICIES:  # compiles, or loads what was compiled
+        onega.simulate(log.head(100), 100, policy).summary()
+    ratios, overheads = [], []
+    for _ in range(ROUNDS):
+        bare, one, two = alone(log), swept(log, onega.Threads(1)), swept(log, onega.Threads(2))
+        ratios.append(one / two)
+        overheads.append((one - bare) / RUNS)
+        print(f"{RUNS} runs alone {bare:.2f} s, 1 thread {one:.2f} s, 2 threads {two:.2f} s")
+    ratio, overhead = statistics.median(ratios), statistics.median(overheads)
+    print(f"2 threads: {ratio:.2f} × one (at least {LEAST_SPEEDUP})")
+    print(f"overhead: {1e3 * overhead:.2f} ms a run (at most {1e3 * MOST_OVERHEAD:g})")
+
+
+if __name__ == "__main__":
+    main()
