@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,9 +12,12 @@ from hypothesis import strategies as st
 
 import onega
 from conftest import shared
+from onega.comparison.overheads import OverheadLaw, Overheads, Release
+from onega.comparison.virtual import submission_times
+from onega.comparison.virtual_collect import handovers
 from onega.core.slurm import SlurmParameters, slurm_duration
 from onega.core.slurm_conf import read_slurm_conf
-from onega.simulation.slurm import SlurmDelays, limit_seconds, simulate_slurm
+from onega.simulation.slurm import SlurmDelays, limit_seconds, one_by_one, simulate_slurm
 from reference import slurm as naive
 
 FINE = SlurmParameters.parse("fine")
@@ -92,6 +97,19 @@ def test_invariants(case):
     lost = schedule.start - np.floor(schedule.start)
     expected = np.maximum(np.array(runtime) - lost, 0)
     np.testing.assert_allclose(schedule.end - schedule.start, expected, atol=1e-6)
+
+
+def test_submissions_wait_for_each_other():
+    due, takes = np.array([0.0, 1.0, 1.0, 50.0]), np.array([5.0, 0.5, 2.0, 1.0])
+    heard, last = [], 0.0
+    for when, seconds in zip(due, takes, strict=True):
+        last = max(when, last) + seconds
+        heard.append(last)
+    assert heard == [5.0, 5.5, 7.5, 51.0]
+    np.testing.assert_allclose(one_by_one(due, takes), heard)
+    # And they are measured so.
+    measured = submission_times(pl.DataFrame({"due": due, "submitted": heard}))
+    np.testing.assert_allclose(measured, takes)
 
 
 def test_a_lone_job_starts_within_the_loops_second():
@@ -315,3 +333,55 @@ def test_heavy_load_within_slurms_own_repeatability(names, parameters, ideal):
     assert np.mean(found) < np.mean(
         [onega.adequacy(real_run(name, "heavy"), textbook).P for name in names]
     )
+
+
+def measured(names, kind):
+    """Laws of the overheads in real runs, as `onega virtual` would fit them."""
+    due, asked = stream(kind).column("submit"), stream(kind).column("runtime")
+    submission, overrun, gaps = [], [], []
+    for name in names:
+        run = pl.read_csv(shared("slurm", f"slurm-{name}.csv"))
+        noted = run["start"].to_numpy()
+        submission.append(submission_times(pl.DataFrame({"due": due, "submitted": run["submit"]})))
+        overrun.append(run["end"].to_numpy() - np.maximum(noted, np.floor(noted) + asked))
+        gaps.append(handovers(run.rename({"nodelist": "node_list", "submit": "submitted"})))
+    laws = [OverheadLaw.fit(np.concatenate(values)) for values in (submission, overrun)]
+    line = Release.fit(*np.concatenate(gaps).T)
+    return Overheads(laws[0], OverheadLaw.none(), laws[1], line)
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "parameters"),
+    [
+        (("e100a", "e100b", "e100c", "e100d"), "heavy", FINE),
+        (("st100a", "st100b"), "heavy", SlurmParameters()),
+        (("lo100a", "lo100b"), "low", FINE),
+    ],
+)
+def test_with_overheads_the_model_is_one_slurm_among_others(names, kind, parameters):
+    """Models are no farther from real runs than models from models and real runs from each other.
+
+    If both are draws of one law, the mean P between them is at most the mean of the means within
+    them; chance and twelve draws allow 10 %, and a second where P is one.
+    """
+    jobs, laws, real = stream(kind), measured(names, kind), [real_run(name, kind) for name in names]
+    models = [
+        simulate_slurm(
+            jobs,
+            onega.Cluster(128),
+            policy(parameters),
+            delays=laws.delays(jobs, rng=100 + seed),
+            rng=seed,
+        )
+        for seed in range(12)
+    ]
+
+    def mean(pairs):
+        return np.mean([onega.adequacy(a, b).P for a, b in pairs])
+
+    between = mean(itertools.product(real, models))
+    within = [mean(itertools.combinations(side, 2)) for side in (real, models)]
+    assert between < 1.1 * np.mean(within) + 1
+    waits = [np.mean([one.summary()["mean_wait"] for one in models]),
+             np.mean([log.column("wait").mean() for log in real])]  # fmt: skip
+    assert waits[0] == pytest.approx(waits[1], rel=0.08)

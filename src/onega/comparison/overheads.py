@@ -109,7 +109,7 @@ class Overheads:
     Attributes
     ----------
     submission
-        From the instant in the stream to the job manager's own stamp.
+        What a submission takes, until the job manager's own stamp; the next one waits for it.
     launch
         a: from the start that the job manager notes to the job's first instruction. In virtual
         nodes a job ends at the noted start plus its run time, so that it isn't in w.

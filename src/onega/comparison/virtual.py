@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from onega.comparison.adequacy import adequacy
@@ -258,11 +259,18 @@ def fit_overheads(runs: Sequence[VirtualRun]) -> Overheads:
     joined = pl.concat([run.jobs for run in runs]).filter(pl.col("state") == "COMPLETED")
     gaps = [handovers(run.jobs) for run in runs]
     return Overheads(
-        OverheadLaw.fit((joined["submitted"] - joined["due"]).to_numpy()),
+        OverheadLaw.fit(np.concatenate([submission_times(run.jobs) for run in runs])),
         OverheadLaw.fit(joined["launch"].to_numpy()),
         OverheadLaw.fit(joined["completion"].to_numpy()),
         Release.fit(*np.concatenate(gaps).T),
     )
+
+
+def submission_times(jobs: pl.DataFrame) -> npt.NDArray[np.float64]:
+    """Return what each submission took: from its instant, or the end of the one before it."""
+    ordered = jobs.sort("submitted")
+    began = pl.max_horizontal("due", pl.col("submitted").shift(1))
+    return ordered.select((pl.col("submitted") - began).fill_null(0.0)).to_series().to_numpy()
 
 
 def _stolen() -> float:

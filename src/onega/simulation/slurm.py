@@ -31,7 +31,7 @@ class SlurmDelays:
     Attributes
     ----------
     submission
-        From the submission in the stream until slurmctld has the job.
+        What it takes to submit the job; the next submission waits for it.
     overrun
         From the end of the job's own work until slurmctld notes its end.
     release
@@ -129,6 +129,13 @@ def simulate_slurm(
     )
 
 
+def one_by_one(due: Floats, takes: Floats) -> Floats:
+    """Return when each of a row of requests is heard: t_i = max(due_i, t_(i−1)) + takes_i."""
+    total = np.cumsum(takes)
+    heard: Floats = total + np.maximum.accumulate(due - (total - takes))
+    return heard
+
+
 def _make_jobs(
     workload: Workload,
     order: npt.NDArray[np.int64],
@@ -139,9 +146,7 @@ def _make_jobs(
     from onega.kernels.slurm import JOB
 
     jobs = np.zeros(order.size, JOB)
-    heard = workload.column("submit")[order] + delays.submission[order]
-    # Jobs are heard of in the order of the stream, one after the other.
-    jobs["submit"] = np.maximum.accumulate(heard)
+    jobs["submit"] = one_by_one(workload.column("submit")[order], delays.submission[order])
     jobs["runtime"] = runtime[order]
     jobs["limit"] = limit[order]
     jobs["procs"] = workload.column("procs")[order]
