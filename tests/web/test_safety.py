@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import socket
+import time
 from functools import partial
 
 import httpx
@@ -137,6 +138,20 @@ class TestSizes:
         assert sent < 100 * MIB
         assert small.get("/api/logs").json() == []
         assert list((tmp_path / "logs").iterdir()) == []
+
+    def test_an_upload_that_breaks_off_leaves_nothing(self, make_client, tmp_path, caplog):
+        page = make_client(tmp_path)
+        with socket.create_connection(("127.0.0.1", page.base_url.port)) as wire:
+            head = "POST /api/logs?name=x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999\r\n"
+            wire.sendall(f"{head}\r\n1 2 3\n".encode())
+            while not page.get("/api/logs").json():
+                time.sleep(0.01)
+        until = time.monotonic() + 60
+        while page.get("/api/logs").json():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        assert list((tmp_path / "logs").iterdir()) == []
+        assert [one for one in caplog.records if one.levelname == "ERROR"] == []
 
     @pytest.mark.parametrize("pack", [gzip.compress, partial(lzma.compress, preset=0)])
     def test_a_bomb_is_refused(self, client, pack):

@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from onega import __version__
 from onega.core.errors import OnegaError
@@ -80,6 +81,9 @@ def _handle_errors(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)
         return _refuse(request, error.status_code, str(error.detail), error.headers)
 
+    def gone(request: Request, error: Exception) -> Response:
+        return _refuse(request, 400, "the upload broke off")  # nobody is there to read it
+
     def busy(request: Request, error: Exception) -> Response:
         return _refuse(request, 503, str(error))
 
@@ -87,6 +91,7 @@ def _handle_errors(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, refused)
     app.add_exception_handler(Busy, busy)
+    app.add_exception_handler(ClientDisconnect, gone)
 
 
 def _refuse(request: Request, status: int, message: str, headers: Any = None) -> Response:  # noqa: ANN401

@@ -161,7 +161,8 @@ def tidy(name: str) -> str:
 def _claim(state: Path) -> Any:  # noqa: ANN401
     """Make the folder and lock it, so that two pages don't write into each other's results."""
     try:
-        state.mkdir(parents=True, exist_ok=True)
+        # Logs name users: the folder is its owner's alone.
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = (state / "lock").open("w")
     except OSError as error:
         raise OnegaError(

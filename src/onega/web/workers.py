@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import queue
-import select
 import subprocess
 import sys
 import threading
@@ -112,6 +111,16 @@ class _Process:
                 env=os.environ | threads,
                 start_new_session=True,  # Ctrl-C is for the page; it ends its workers itself
             )
+        self.heard: queue.Queue[bytes | None] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        """Put what the process says into a queue, where it can be waited for with patience."""
+        assert self.process.stdout is not None
+        with contextlib.suppress(ValueError):  # closed at the end
+            for line in self.process.stdout:
+                self.heard.put(line)
+        self.heard.put(None)
 
     @property
     def usable(self) -> bool:
@@ -144,22 +153,17 @@ class _Process:
 
     def _lines(self, task: Task, closing: threading.Event) -> Iterator[Words]:
         """Yield what the process says, until it ends or time is up."""
-        assert self.process.stdout is not None
-        stream = self.process.stdout.fileno()
         deadline = time.monotonic() + self.settings.seconds
-        held = b""
         while not (task.cancelled.is_set() or closing.is_set()):
             if time.monotonic() > deadline:
                 raise TimeoutError
-            ready, _, _ = select.select([stream], [], [], 0.1)
-            if not ready:
+            try:
+                line = self.heard.get(timeout=0.1)
+            except queue.Empty:
                 continue
-            piece = os.read(stream, MIB)
-            if not piece:
+            if line is None:
                 return
-            *whole, held = (held + piece).split(b"\n")
-            for line in whole:
-                yield json.loads(line)
+            yield json.loads(line)
 
     def _last_words(self) -> str:
         limit = f"{self.settings.memory / 1024 / MIB:.3g} GB"
