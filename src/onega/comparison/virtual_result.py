@@ -41,7 +41,7 @@ class VirtualRun:
             "submission_late_max": float(late.max()),  # type: ignore[arg-type]
             "overrun_median": float(over.median()) if len(over) else math.nan,  # type: ignore[arg-type]
             "overrun_max": float(over.max()) if len(over) else math.nan,  # type: ignore[arg-type]
-            "cut_off": int((self.jobs["state"] != "COMPLETED").sum()),
+            "cut_off": int((self.jobs["state"] == "TIMEOUT").sum()),
             "by_backfill": int((self.jobs["by"] == "backfill").sum()),
         }
 
