@@ -192,6 +192,14 @@ class TestWorkers:
         assert "stopped after" in item["error"]
         assert page.get("/api/health").status_code == 200
 
+    def test_a_worker_that_can_not_start_fails_its_task_only(self, make_client, tmp_path):
+        page = make_client(tmp_path)
+        (tmp_path / "workers.log").mkdir()  # where the worker's words were to go
+        item = page.wait("logs", page.post("/api/logs/sample", json={"jobs": 100}), fails=True)
+        assert "can't be done now" in item["error"]
+        (tmp_path / "workers.log").rmdir()
+        assert page.make_log(jobs=100)["status"] == "done"
+
     def test_too_many_tasks_are_refused(self, make_client, tmp_path):
         page = make_client(tmp_path, queue=2)
         answers = [page.post("/api/logs/sample", json={"jobs": 1000}) for _ in range(8)]
@@ -234,6 +242,17 @@ class TestStore:
         again = Store(tmp_path)
         assert [one.id for one in again.list("logs")] == [item.id]
         again.close()
+
+    def test_what_was_half_deleted_goes(self, tmp_path):
+        store = Store(tmp_path)
+        item = store.create("runs", "a", {})
+        store.close()
+        (tmp_path / "runs" / item.id / "item.json").unlink()
+        (tmp_path / "runs" / "of my own").mkdir()
+        Store(tmp_path, writing=False)
+        assert (tmp_path / "runs" / item.id).exists()
+        Store(tmp_path).close()
+        assert [path.name for path in (tmp_path / "runs").iterdir()] == ["of my own"]
 
     @pytest.mark.parametrize("id", ["..", "../logs", "/etc/passwd", "", "x" * 10_000, "%2e%2e"])
     def test_what_is_not_known_never_becomes_a_path(self, tmp_path, id):

@@ -16,6 +16,9 @@ from onega.core.errors import ModelError, TraceError, suggest
 from onega.core.plain import plain
 from onega.core.policy import BACKFILLS, ORDERS
 from onega.models import MODELS
+from onega.traces.mapping import check_timezone
+from onega.traces.reading import FORMATS as READABLE
+from onega.traces.reading import read
 from onega.web import schemas
 from onega.web.desk import Desk
 from onega.web.schemas import ID, ItemAnswer, LogFormat, Problem, Procs
@@ -32,7 +35,7 @@ POLICIES: Final = {
 }
 """Policies to begin with; any ORDER[+BACKFILL] is accepted."""
 
-FORMATS: Final = ("swf", "sacct", "jobcomp", "pbs", "gaps", "csv", "parquet")
+FORMATS: Final = tuple(format.name for format in READABLE)
 CALLED: Final = {
     "independent": "observed laws, no memory",
     "markov": "correlated Markov chains (Song)",
@@ -184,8 +187,6 @@ async def upload_log(
 
 
 def _check_words(format: str | None, timezone: str | None) -> None:
-    from onega.traces.mapping import check_timezone
-
     if format is not None and format not in FORMATS:
         raise TraceError(f"unknown format {format!r}; {suggest(format, FORMATS)}")
     check_timezone(timezone)
@@ -230,14 +231,13 @@ def figure_of(desk: Desk, kind: Kind, id: str, figure: str) -> Response:
     names = list(item.result["figures"])
     if figure not in names:
         raise Missing(f"no figure {figure[:40]!r}; {suggest(figure[:40], names)}")
-    return stored_json(desk.file(item, "figures", f"{names[names.index(figure)]}.json"))
+    known = names[names.index(figure)]  # our own word for it, not the request's
+    return stored_json(desk.file(item, "figures", f"{known}.json"))
 
 
 @router.get("/logs/{id}/download", tags=["logs"], response_class=Response)
 def download_log(desk: AtDesk, id: ItemId, format: LogFormat = "swf") -> Response:
     """Download a log's jobs."""
-    from onega.traces.reading import read
-
     item = desk.done("logs", id)
     path = desk.file(item, "jobs.parquet")
     name = download_name(item, f".{format}")

@@ -81,7 +81,10 @@ class Store:
 
     def _load(self, kind: Kind, *, writing: bool) -> None:
         found = []
-        for path in (self.state / kind).glob("*/item.json"):
+        for folder in (self.state / kind).glob("[0-9a-f]" * 16):
+            path = folder / "item.json"
+            if writing and not path.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # half deleted, or half made
             try:
                 found.append(Item(**json.loads(path.read_text(encoding="utf-8"))))
             except (OSError, ValueError, TypeError):

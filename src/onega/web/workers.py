@@ -83,10 +83,15 @@ class Workers:
                     return
                 if task.cancelled.is_set():
                     continue
-                if process is None or not process.usable:
-                    process = _Process(self.settings)
-                process.run(task, self._closing)
-                if not process.usable:
+                try:
+                    if process is None or not process.usable:
+                        process = _Process(self.settings)
+                    process.run(task, self._closing)
+                except Exception as error:
+                    # A full disk, no more processes: the next task may fare better.
+                    with contextlib.suppress(Exception):
+                        task.tell({"error": f"this can't be done now: {error}"})
+                if process is not None and not process.usable:
                     process.end()
         finally:
             if process is not None:
