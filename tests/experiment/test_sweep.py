@@ -268,6 +268,31 @@ def test_files_of_logs_machines_and_maps(tmp_path):
         assert row["energy"] == onega.simulate(log, machine).summary()["energy"]
 
 
+def test_events_dependencies_and_patience(tmp_path):
+    spec = write_sweep(
+        tmp_path,
+        'events = "events.csv"\n[vary]\nseed = [1, 2]\n'
+        'patience = ["exponential(mean=5m)", "exponential(mean=1h)"]\n'
+        "dependencies = [true, false]\n",
+    )
+    (tmp_path / "events.csv").write_text("time,event,job\n100,cancel,5\n200,cancel,9\n")
+    table = onega.sweep(spec, tmp_path / "out").to_polars()
+    log = onega.read(tmp_path / "log.swf")
+    events = onega.read_events(tmp_path / "events.csv")
+    for row in table.to_dicts():
+        expected = onega.simulate(
+            log,
+            MACHINE,
+            events=events,
+            patience=row["patience"],
+            dependencies=row["dependencies"],
+            rng=row["seed"],
+        )
+        assert row["error"] is None
+        assert row["mean_wait"] == expected.summary()["mean_wait"]
+    assert table["mean_wait"].n_unique() >= 4
+
+
 def test_workloads_travel_packed_and_arrive_whole(log):
     import pickle
 

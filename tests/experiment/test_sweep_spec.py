@@ -185,6 +185,25 @@ def test_machine_settings_lie_over_the_file():
     assert nested({"a.b": 1, "a.c": 2, "d": 3}) == {"a": {"b": 1, "c": 2}, "d": 3}
 
 
+def test_one_entry_of_a_list_can_be_set():
+    told = {"fixed": {"cluster": {"sleep": {"states": [{"timeout": 60, "power": 5}]}}},
+            "vary": {"cluster": {"sleep": {"states": {"0": {"timeout": [300, 900]}}}},
+                     "cluster.rate_control.rates.1": [1.5, 2.0]}}  # fmt: skip
+    spec = read_spec(told)
+    assert spec.grid["cluster.sleep.states.0.timeout"] == (300, 900)
+    assert spec.grid["cluster.rate_control.rates.1"] == (1.5, 2.0)
+    assert read_spec(spec.to_dict()).to_dict() == spec.to_dict()
+    base = {"rate_control": {"kind": "queue", "rates": [1.0, 2.0], "k_low": 1, "k_high": 2}}
+    found = machine_settings(base, {"cluster.rate_control.rates.1": 3.0})
+    assert found["rate_control"]["rates"] == [1.0, 3.0]
+    assert base["rate_control"]["rates"] == [1.0, 2.0]
+    for key in ("cluster.rate_control.rates.2", "cluster.sleep.states.0.timeout"):
+        with pytest.raises(ExperimentError, match=f"{key}: there is no such entry"):
+            machine_settings(base, {key: 3.0})
+    with pytest.raises(ExperimentError, match=r"unknown key 'cluster.slep.states.0.timeout'"):
+        read_spec({"vary": {"cluster.slep.states.0.timeout": [1]}})
+
+
 def test_every_key_of_a_cluster_file_can_vary():
     assert {"cluster.power.busy", "cluster.rate_control.k_low"} <= set(known_keys())
     assert "cluster.procs" not in known_keys()  # it is called procs
@@ -226,6 +245,9 @@ WRONG = [
     ({"vary": {"knowledge": ["all"]}}, "vary.knowledge: unknown 'all'"),
     ({"vary": {"resample": ["days"]}}, "vary.resample: unknown 'days'"),
     ({"vary": {"enforce_limits": ["yes"]}}, "must be true or false, got 'yes'"),
+    ({"vary": {"patience": ["long"]}}, "vary.patience: "),
+    ({"vary": {"patience": [3]}}, "vary.patience: must be a law of durations"),
+    ({"vary": {"dependencies": [1]}}, "vary.dependencies: must be true or false, got 1"),
     ({"vary": {"trace": [1]}}, "vary.trace: must be the path of a file, got 1"),
     ({"vary": {"cluster.power.busy": ["a"]}}, "vary.cluster.power.busy: "),
     ({"vary": {"procs": {"from": 1}}}, "vary.procs.to is missing"),

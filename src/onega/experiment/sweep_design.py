@@ -14,11 +14,11 @@ import polars as pl
 
 from onega import __version__
 from onega.core.rng import child, generator
-from onega.experiment.sweep_keys import CASE, OF_WORKLOAD
+from onega.experiment.sweep_keys import CASE, OF_WORKLOAD, TABLES
 from onega.experiment.sweep_spec import RandomDesign, Spec
 from onega.experiment.sweep_tables import Range
 
-FILES = ("trace", "model", "cluster")
+FILES = ("trace", "model", "cluster", *TABLES)
 """Keys whose values are paths: what counts is what the files hold."""
 
 

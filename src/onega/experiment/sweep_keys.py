@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final
 
 from onega.core.cluster_file import check_settings, setting_names
 from onega.core.cluster_tables import ClusterFile
-from onega.core.errors import suggest
+from onega.core.errors import ExperimentError, suggest
+from onega.core.laws import Law
 from onega.core.policy import TIES, Policy
 from onega.experiment.draws import RESAMPLES
 
@@ -55,6 +58,12 @@ def _truth(value: Any) -> None:  # noqa: ANN401
         raise ValueError(f"must be true or false, got {value!r}")
 
 
+def _law(value: Any) -> None:  # noqa: ANN401
+    if not isinstance(value, str):
+        raise ValueError(f"must be a law of durations, e.g. 'exponential(mean=1h)', got {value!r}")
+    Law.parse(value)
+
+
 CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     "trace": _path,
     "model": _path,
@@ -67,6 +76,10 @@ CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     "knowledge": _word("estimate", "runtime"),
     "ties": _word(*TIES),
     "enforce_limits": _truth,
+    "dependencies": _truth,
+    "patience": _law,
+    "events": _path,
+    "demands": _path,
     "procs": _number(1, whole=True),
     "cluster": _path,
 }
@@ -75,8 +88,13 @@ CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
 OF_WORKLOAD: Final = ("trace", "model", "jobs", "load", "load_factor", "resample", "seed")
 """Keys that decide which jobs come."""
 
-OF_SIMULATE: Final = ("policy", "knowledge", "ties", "enforce_limits")
+OF_SIMULATE: Final = ("policy", "knowledge", "ties", "enforce_limits", "dependencies", "patience")
 """Keys that `onega.simulate` takes as they are."""
+
+TABLES: Final = ("events", "demands")
+"""Keys that name a file with a table that `onega.simulate` takes."""
+
+_INDEXED: Final = re.compile(r"(cluster\.[^0-9]+?)\.\d+(\..+)?")
 
 
 @cache
@@ -84,6 +102,19 @@ def known_keys() -> tuple[str, ...]:
     """Return every key that a sweep may set."""
     machine = (f"{CLUSTER}{name}" for name in setting_names() if name != "procs")
     return (*CHECKS, *machine)
+
+
+def is_known(key: str) -> bool:
+    """Tell whether a sweep may set a key: also one entry of a list, ``cluster.….rates.1``."""
+    found = _INDEXED.fullmatch(key)
+    return key in known_keys() or (found is not None and found[1] in known_keys())
+
+
+def is_table(key: str, value: Mapping[str, Any]) -> bool:
+    """Tell whether a key has others below it, and its value is a table of them."""
+    numbered = all(name.isdigit() for name in value)
+    below = any(one.startswith(f"{key}.") for one in known_keys())
+    return below or (is_known(key) and (numbered or key not in known_keys()))
 
 
 def nearest_key(given: str) -> str:
@@ -99,7 +130,7 @@ def check_value(key: str, value: Any) -> None:  # noqa: ANN401
     """Refuse a wrong value with a ValueError that says what is accepted."""
     if key in CHECKS:
         CHECKS[key](value)
-    elif key.startswith(CLUSTER):
+    elif key in known_keys():  # an entry of a list is checked with the whole machine
         _check_setting(key.removeprefix(CLUSTER), value)
 
 
@@ -136,7 +167,30 @@ def machine_settings(base: Mapping[str, Any], parameters: Mapping[str, Any]) -> 
     }
     if "procs" in parameters:
         own["procs"] = parameters["procs"]
-    return check_settings(_merged(base, nested(own)))
+    entries = {key: own.pop(key) for key in list(own) if _INDEXED.fullmatch(f"{CLUSTER}{key}")}
+    settings = _merged(base, nested(own))
+    if entries:
+        settings = copy.deepcopy(settings)
+        for key, value in entries.items():
+            _set_entry(settings, key, value)
+    return check_settings(settings)
+
+
+def _set_entry(settings: Any, key: str, value: Any) -> None:  # noqa: ANN401
+    """Set one entry of a list, or a key of it: ``sleep.states.0.timeout``."""
+    *parts, last = key.split(".")
+    place = settings
+    try:
+        for name in parts:
+            place = place[int(name) if name.isdigit() else name]
+        # An entry has to be there, a key of it may be new.
+        if last.isdigit():
+            place[int(last)]
+        place[int(last) if last.isdigit() else last] = value
+    except (KeyError, IndexError, TypeError):
+        raise ExperimentError(
+            f"{CLUSTER}{key}: there is no such entry; lists are counted from 0"
+        ) from None
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from onega.experiment.targets import Measure
 from onega.models.base import WorkloadModel
 from onega.models.base import load as load_model
 from onega.traces.cleaning import simulable
+from onega.traces.named import read_events, read_table
 from onega.traces.reading import read
 
 CHECKED: Final = 1000
@@ -91,8 +92,14 @@ def prepare(
     for path in _paths(told, "cluster"):
         machines[path] = read_settings(told.folder / path)
         contents[path] = _digest(told.folder / path)
+    tables: dict[str, Any] = {}
+    for key, reader in (("events", read_events), ("demands", read_table)):
+        for path in _paths(told, key):
+            tables[path] = reader(told.folder / path)
+            contents[path] = _digest(told.folder / path)
     design = Design(told, contents)
-    sources = Sources(jobs, machines, tuple(Measure.parse(one) for one in told.measures))
+    measures = tuple(Measure.parse(one) for one in told.measures)
+    sources = Sources(jobs, machines, tables, measures)
     impossible = _impossible(design, sources)
     return Prepared(design, sources, reports, impossible)
 

@@ -23,7 +23,7 @@ from onega.core.workload import Workload
 from onega.experiment.draws import busy_processors
 from onega.experiment.resampling import resample
 from onega.experiment.sweep_design import Run
-from onega.experiment.sweep_keys import OF_SIMULATE, machine_settings
+from onega.experiment.sweep_keys import OF_SIMULATE, TABLES, machine_settings
 from onega.experiment.targets import Measure
 from onega.experiment.workers import heartbeat
 from onega.models.base import WorkloadModel
@@ -57,22 +57,27 @@ class Sources:
         Path (or `GIVEN`) → log or model.
     machines
         Path of a cluster file → its settings.
+    tables
+        Path of a table of events or demands → what it holds.
     measures
         What is measured beside `Schedule.summary`.
     """
 
     jobs: Mapping[str, Source]
     machines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    tables: Mapping[str, Any] = field(default_factory=dict)
     measures: tuple[Measure, ...] = ()
     made: _Made = field(default_factory=lambda: _Made(), repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Pack logs tightly for the way: compressed, and only what they say."""
-        packed = {
+        state = dict(vars(self))
+        del state["made"]
+        state["jobs"] = {
             name: (_packed(one), one.meta) if isinstance(one, Workload) else one
             for name, one in self.jobs.items()
         }
-        return {"jobs": packed, "machines": self.machines, "measures": self.measures}
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         jobs = {
@@ -219,6 +224,7 @@ def measure(run: Run, sources: Sources) -> dict[str, Any]:
     parameters = run.parameters
     cluster = sources.cluster(parameters)
     options = {name: parameters[name] for name in OF_SIMULATE if name in parameters}
+    options |= {name: sources.tables[parameters[name]] for name in TABLES if name in parameters}
     schedule = simulate(
         sources.workload(run, cluster.procs),
         cluster,

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from onega.core.errors import ExperimentError
-from onega.experiment.sweep_keys import CASE, check_value, known_keys, nearest_key
+from onega.experiment.sweep_keys import CASE, check_value, is_known, is_table, nearest_key
 from onega.experiment.sweep_tables import RandomTable, Range, SpecFile, Values, validated
 from onega.experiment.targets import Measure
 
@@ -191,9 +191,9 @@ def _flat(part: str, table: Mapping[str, Any], before: str = "") -> Iterator[tup
     for name, value in table.items():
         key = f"{before}{name}"
         inner = isinstance(value, Mapping) and not {"from", "to"} & set(value)
-        if inner and any(one.startswith(f"{key}.") for one in known_keys()):
+        if inner and is_table(key, value):
             yield from _flat(part, value, f"{key}.")
-        elif key in known_keys():
+        elif is_known(key):
             yield key, value
         else:
             raise ExperimentError(f"unknown key {key!r} in {part}; {nearest_key(key)}")
