@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import polars as pl
 import pytest
 
 import onega
@@ -120,6 +121,14 @@ def test_what_cleaning_dropped_is_said(log):
     assert "Cleaning: dropped 3: jobs whose run time is missing" in to_markdown(made.document())
 
 
+def test_a_log_of_a_week_gets_replicates_from_a_model(log):
+    week = log.select(pl.col("submit") < 7 * 86400)
+    made = onega.site_report(week, policies=("fcfs", "easy"), replicates=2)
+    assert "settings" not in made.answers.missing
+    assert not made.answers.settings.replicates.resampled
+    assert "samples of a model fitted to the log" in to_markdown(made.document())
+
+
 # -- policies and clocks
 
 
@@ -170,6 +179,7 @@ def test_the_machines_own_rate_control_is_compared(log):
 def test_the_figures_axis_has_every_policy(settings):
     from onega.figures.report import settings_figure
 
-    figure = settings_figure(settings.replicates, settings.policies, "mean(wait)")
+    waits = {name: settings.interval("mean(wait)", name) for name in settings.policies}
+    figure = settings_figure(waits, settings.replicated)
     assert list(figure.data[0].y) == ["fcfs", "easy"]
     assert len(figure.data[0].error_x.array) == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
@@ -11,15 +11,15 @@ from onega.core.units import humanise_seconds
 from onega.figures.theme import BLUE, INK, styled, time_axis
 
 if TYPE_CHECKING:
-    from onega.experiment.replicates import Replicates
+    from onega.core.intervals import Interval
 
 
-def settings_figure(replicates: Replicates, settings: Sequence[str], measure: str) -> go.Figure:
-    """Draw a time under several settings as points with intervals, on a logarithmic axis."""
-    found = [replicates.interval(measure, setting) for setting in settings]
+def settings_figure(waits: Mapping[str, Interval], replicated: str) -> go.Figure:
+    """Draw mean waits under several settings as points with intervals, on a logarithmic axis."""
+    settings, found = list(waits), list(waits.values())
     figure = go.Figure(
         go.Scatter(
-            y=list(settings), x=[one.mean for one in found], mode="markers", showlegend=False,
+            y=settings, x=[one.mean for one in found], mode="markers", showlegend=False,
             marker={"color": BLUE, "size": 12},
             error_x={
                 "type": "data", "symmetric": False, "color": INK, "thickness": 1.6, "width": 8,
@@ -35,9 +35,8 @@ def settings_figure(replicates: Replicates, settings: Sequence[str], measure: st
     # The marks of decades are too few where settings are alike.
     figure.update_xaxes(time_axis("mean wait"), tickvals=list(_MARKS), ticktext=[*_MARKS.values()])
     figure.update_yaxes(type="category", autorange="reversed", automargin=True)
-    note = f"{len(replicates)} resamples of the log's weeks"
     height = 190 + 46 * len(found)
-    return styled(figure, "Mean wait under each policy", note, height=height)
+    return styled(figure, "Mean wait under each policy", replicated, height=height)
 
 
 _MARKS = {

@@ -26,16 +26,19 @@ def settings_section(answers: Answers) -> Section:
     blocks: list[Block] = [
         Paragraph(
             f"The same jobs on the same {answers.cluster.procs:,} processors under other rules. "
-            f"Every figure is of the log itself; the range behind it is the middle 95 % of "
-            f"{len(found.replicates)} resamples of its weeks: it says how far the figure depends "
-            "on the weeks that happened to come."
+            f"Every figure is of the log itself; the range behind it is the middle 95 % over "
+            f"{found.replicated}: it says how far the figure depends on the jobs that happened "
+            "to come."
         ),
         Facts(tuple(policy_facts(found))),
         _policy_table(answers, found),
         Picture(
             "policies",
-            settings_figure(found.replicates, found.policies, "mean(wait)"),
-            meaning="Points are means over resamples, lines their middle 95 %.",
+            settings_figure(
+                {name: found.interval("mean(wait)", name) for name in found.policies},
+                found.replicated,
+            ),
+            meaning="Points are means over them, lines their middle 95 %.",
         ),
         Picture(
             "waits",
@@ -56,16 +59,16 @@ def policy_facts(found: Settings) -> Iterator[Fact]:
         "Shortest mean wait",
         best,
         f"{humanise_seconds(found.value('mean(wait)', best))} on this log; "
-        f"{_range(wait)} over its resamples.",
+        f"{_range(wait)} over replicates of it.",
     )
     base = found.clocks[0]
     if base != best:
-        apart = found.replicates.difference("mean(wait)", best, base)
+        apart = found.difference("mean(wait)", best, base)
         sure = "" if 0.0 not in apart else " That may be chance: the range includes 0."
         yield Fact(
             f"Against {base}",
             f"{humanise_seconds(-apart.mean)} less",
-            f"mean wait, on average over resamples ({humanise_seconds(-apart.high)} to "
+            f"mean wait, on average over replicates ({humanise_seconds(-apart.high)} to "
             f"{humanise_seconds(-apart.low)}).{sure}",
         )
 
@@ -84,10 +87,9 @@ def _policy_table(answers: Answers, found: Settings) -> Table:
     columns = ("policy", "mean wait", "95 % wait at most", "bounded slowdown", "busy")
     note = (
         "Bounded slowdown: time from submission to completion over run time, of at least 10 s, "
-        "averaged over jobs; 1 is perfect. Weeks are drawn with replacement, which breaks up "
-        "crowds that last for several weeks: a range may lie below the log's own figure. The "
-        "simulated machine knows nothing of priorities, reservations and nodes that were down; "
-        "the next section says what that means."
+        "averaged over jobs; 1 is perfect. Replicates break up crowds that last for several weeks: "
+        "a range may lie below the log's own figure. The simulated machine knows nothing of "
+        "priorities, reservations and nodes that were down; the next section says what that means."
     )
     return Table("Policies", columns, tuple(rows), note)
 
@@ -141,7 +143,7 @@ def clock_facts(found: Settings) -> Iterator[Fact]:
         yield Fact(
             f"Energy saved: {name.split(', ', 1)[-1]}",
             percent(saved.mean),
-            f"({100 * saved.low:.0f} to {100 * saved.high:.0f} % over resamples); a job is done "
+            f"({100 * saved.low:.0f} to {100 * saved.high:.0f} % over replicates); a job is done "
             f"{humanise_seconds(later.mean)} later on average ({_range(later)}).",
         )
 

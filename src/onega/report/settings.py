@@ -12,11 +12,12 @@ import numpy.typing as npt
 from onega.core.cluster import Cluster, Power, RateControl
 from onega.core.intervals import Interval
 from onega.core.policy import Policy
-from onega.core.rng import Rng, describe_seed
+from onega.core.rng import Rng, child, describe_seed, seed_sequence
 from onega.core.schedule import Schedule
 from onega.core.workload import Workload
-from onega.experiment.draws import make_draws
+from onega.experiment.draws import Draws, make_draws
 from onega.experiment.replicates import Replicates, collect, percentile_interval
+from onega.experiment.resampling import FEWEST_WEEKS, WEEK
 from onega.experiment.runs import Case, Experiment
 from onega.experiment.targets import Measure
 from onega.simulation.simulate import simulate
@@ -47,17 +48,21 @@ each other, not for a bill.
 
 REPLICATES: Final = 20
 
+SHORT_LOG_MODEL: Final = "markov-pair"
+"""What makes replicates of a log that is too short to be resampled by weeks."""
+
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """Settings of one machine on the log and on resamples of it.
+    """Settings of one machine on the log and on replicates of it.
 
     Attributes
     ----------
     replicates
-        Measures of every setting on resampled weeks of the log; settings are its "policies".
+        Measures of every setting on replicates of the log; settings are its "policies". The
+        replicates are resampled weeks, or samples of a model if the log has too few weeks.
     on_log
         Setting → its schedule on the log itself.
     policies
@@ -77,26 +82,41 @@ class Settings:
     assumed_power: bool
     thresholds: tuple[float, float]
 
+    @property
+    def replicated(self) -> str:
+        """What the replicates are, in words."""
+        count = len(self.replicates)
+        if self.replicates.resampled:
+            return f"{count} resamples of the log's weeks"
+        return (
+            f"{count} samples of a model fitted to the log ({SHORT_LOG_MODEL}), which is too short "
+            "for resampling its weeks"
+        )
+
     def interval(self, measure: str, setting: str) -> Interval:
-        """Return a measure's mean and interval over the resamples."""
-        return self.replicates.interval(measure, setting)
+        """Return a measure's mean and the middle 95 % over the replicates."""
+        return self.replicates.interval(measure, setting, kind="percentile")
 
     def value(self, measure: str, setting: str) -> float:
         """Return a measure on the log itself."""
         return Measure.parse(measure).evaluate(self.on_log[setting])
 
     def saved(self, setting: str) -> Interval:
-        """Share of the energy that a setting saves against the full clock, paired by resample."""
+        """Share of the energy that a setting saves against the full clock, paired."""
         full, other = (self.replicates.of("energy", one) for one in (self.clocks[0], setting))
         return percentile_interval(1 - other / full, level=self.replicates.level)
 
     def later(self, setting: str) -> Interval:
         """Seconds by which jobs are done later on average than at the full clock, paired."""
-        return self.replicates.difference("mean(response)", setting, self.clocks[0])
+        return self.difference("mean(response)", setting, self.clocks[0])
+
+    def difference(self, measure: str, setting: str, than: str) -> Interval:
+        """Return the mean and the middle 95 % of a difference, paired by replicate."""
+        return self.replicates.difference(measure, setting, than, kind="percentile")
 
     @property
     def best(self) -> str:
-        """The policy with the least mean wait over the resamples."""
+        """The policy with the least mean wait over the replicates."""
         return min(self.policies, key=lambda one: self.interval("mean(wait)", one).mean)
 
 
@@ -110,7 +130,7 @@ def compare_settings(
     rng: Rng = None,
     progress: Callable[[float], None] | None = None,
 ) -> Settings:
-    """Run a log, and resampled weeks of it, under policies and clocks.
+    """Run a log, and replicates of it, under policies and clocks.
 
     Parameters
     ----------
@@ -124,13 +144,14 @@ def compare_settings(
         Watts of a processor, at the slow and at the full clock; the machine's own by default, else
         `ASSUMED`. One number for both clocks: nothing is known of a slower one, none is compared.
     n
-        Resamples.
+        Replicates: resampled weeks, or samples of a model where the log is shorter than two.
 
     Notes
     -----
     The clock is slowed down to `SLOW` while the remaining work of all jobs in the system is low
     (seed 001, III-C): below half its mean under EASY it goes down, above its mean it goes up.
     """
+    rng = seed_sequence(rng)
     watts = power or cluster.power or ASSUMED
     full = RateControl(rates=cluster.rates.rates[-1:])
     machine = Cluster(cluster.procs, full, Power(watts.busy[-1], watts.idle[-1]))
@@ -139,15 +160,15 @@ def compare_settings(
     low, high = _thresholds(log, machine, base)
     cases = [Case(name, machine, Policy.parse(name)) for name in names]
     cases += _clock_cases(cluster, watts, base, (low, high))
-    seed_of = make_draws(log, resample="weeks", rng=rng)
-    experiment = Experiment(seed_of, tuple(cases), MEASURES)
+    draws = _draws(log, rng)
+    experiment = Experiment(draws, tuple(cases), MEASURES)
 
     def tell(done: int) -> None:
         if progress is not None:
             progress(done / n)
 
     found = experiment.run(range(n), progress=tell)
-    note = f"{n} resamples of the log's weeks, rng={describe_seed(seed_of.seed)}"
+    note = f"{n} replicates of {draws.describe()}, rng={describe_seed(draws.seed)}"
     replicates = collect(experiment, found, level=0.95, provenance=(note,))
     on_log = {case.name: simulate(log, case.cluster, case.policy, rng=0) for case in cases}
     return Settings(
@@ -158,6 +179,16 @@ def compare_settings(
         watts is ASSUMED,
         (low, high),
     )
+
+
+def _draws(log: Workload, rng: Rng) -> Draws:
+    """Resample the log's weeks; draw from a model of it if it has too few."""
+    if log.span >= FEWEST_WEEKS * WEEK:
+        return make_draws(log, resample="weeks", rng=rng)
+    from onega.models import MODELS
+
+    model = MODELS[SHORT_LOG_MODEL].fit(log, rng=child(rng, 0))
+    return make_draws(model, jobs=len(log), rng=child(rng, 1))
 
 
 def _thresholds(log: Workload, machine: Cluster, policy: str) -> tuple[float, float]:
