@@ -47,6 +47,12 @@ def test_mixtures(engine):
         check(problem, engine(problem))
 
 
+def test_longer_mixtures():
+    for seed in range(10):
+        problem = random_mixture(seed, 300)
+        check(problem, kernel(problem))
+
+
 @pytest.mark.verification
 @pytest.mark.parametrize("engine", ENGINES)
 def test_many_mixtures(engine):

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+import onega
+from onega.core.cluster import RateControl
 from onega.simulation.detailed_problem import Outcome, Problem
 from reference.detailed import run_exactly
+from reference.detailed_build import Draft, build
 from reference.detailed_problems import MECHANISMS, mixtures, random_mixture, random_problem
 
 detailed_run = pytest.importorskip("onega.simulation.detailed_run")
@@ -80,6 +83,54 @@ def test_equal_mixtures():
 @given(mixtures())
 def test_equal_shrinking(problem):
     check(problem)
+
+
+def test_equal_longer():
+    check_seeds(lambda seed: random_mixture(seed, 60), 0, 25)
+
+
+PLAIN = [
+    (order, backfill)
+    for order in ("fcfs", "lcfs", "spf", "saf", "xf", "wfp3", "unicef")
+    for backfill in (None, "easy", "conservative")
+]
+CONTROLS = {
+    "none": RateControl(),
+    "queue": RateControl("queue", rates=(0.5, 1.0, 2.0), k_low=(2, 9), k_high=(6, 20)),
+}
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("policy", PLAIN, ids=lambda policy: f"{policy[0]}+{policy[1]}")
+def test_without_features_it_is_the_plain_engine(policy, control):
+    """Queues of hundreds of jobs, whole seconds."""
+    rng = np.random.default_rng(7)
+    count, machine = 600, 16
+    runtime = rng.integers(1, 60, count)
+    log = {
+        "submit": np.cumsum(rng.integers(0, 16, count)).astype(float),
+        "runtime": runtime.astype(float),
+        "procs": rng.choice([1, 1, 2, 3, 8, 16], count),
+        "estimate": (runtime + rng.choice([-5, 0, 0, 20, 60], count)).clip(1).astype(float),
+    }
+    plain = onega.simulate(
+        onega.Workload(log),
+        onega.Cluster(machine, CONTROLS[control]),
+        "+".join(filter(None, policy)),
+    )
+    jobs = [
+        {"submit": submit, "procs": procs, "work": work, "expect": expect}
+        for submit, work, procs, expect in zip(*(column.tolist() for column in log.values()))
+    ]
+    draft = Draft(jobs, capacity=[[machine]], policies=[policy], rates=CONTROLS[control])
+    got = detailed_run.run(build(draft))
+    np.testing.assert_array_equal(got.start, plain.start)
+    np.testing.assert_array_equal(got.end, plain.end)
+
+
+@pytest.mark.verification
+def test_equal_longer_many():
+    check_seeds(lambda seed: random_mixture(seed, 120), 1000, 300)
 
 
 @pytest.mark.verification
