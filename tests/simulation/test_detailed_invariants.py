@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 
 import numpy as np
 import pytest
 
 from onega.kernels import detailed_codes as codes
+from onega.simulation import detailed_run
 from onega.simulation.detailed_problem import Outcome, Problem
 from reference.detailed import run_exactly
 from reference.detailed_problems import MECHANISMS, random_mixture, random_problem
@@ -21,26 +21,18 @@ def twin(problem: Problem) -> Outcome:
     return run_exactly(problem)[0]
 
 
-def kernel(problem: Problem) -> Outcome:
-    if importlib.util.find_spec("onega.simulation.detailed_run") is None:
-        pytest.skip("the kernel isn't there yet")
-    from onega.simulation.detailed_run import run
-
-    return run(problem)
-
-
-ENGINES = [twin, kernel]
+ENGINES = [twin, detailed_run.run]
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ENGINES, ids=["twin", "kernel"])
 def test_each_mechanism(engine, mechanism):
     for seed in range(FEW):
         problem = random_problem(seed, MECHANISMS[mechanism])
         check(problem, engine(problem))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ENGINES, ids=["twin", "kernel"])
 def test_mixtures(engine):
     for seed in range(10 * FEW):
         problem = random_mixture(seed)
@@ -50,11 +42,11 @@ def test_mixtures(engine):
 def test_longer_mixtures():
     for seed in range(10):
         problem = random_mixture(seed, 300)
-        check(problem, kernel(problem))
+        check(problem, detailed_run.run(problem))
 
 
 @pytest.mark.verification
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ENGINES, ids=["twin", "kernel"])
 def test_many_mixtures(engine):
     for seed in range(100_000, 100_000 + 10 * MANY):
         problem = random_mixture(seed)

@@ -10,14 +10,13 @@ from hypothesis import HealthCheck, given, settings
 
 import onega
 from onega.core.cluster import RateControl
+from onega.simulation import detailed_run
 from onega.simulation.detailed_problem import Outcome, Problem
 from reference.detailed import run_exactly
 from reference.detailed_build import Draft, build
 from reference.detailed_problems import MECHANISMS, mixtures, random_mixture, random_problem
 
-detailed_run = pytest.importorskip("onega.simulation.detailed_run")
-
-FEW, MANY = 60, 2000
+FEW, MANY = 40, 2000
 BY_JOB = ("submit", "start", "end", "state", "option", "lost_work")
 BY_ATTEMPT = tuple(f"attempt_{what}" for what in ("job", "start", "wake", "begin", "end"))
 LOG = tuple(f"log_{what}" for what in ("time", "event", "job", "node"))
@@ -79,14 +78,14 @@ def test_equal_mixtures():
     check_seeds(random_mixture, 0, 10 * FEW)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(mixtures())
 def test_equal_shrinking(problem):
     check(problem)
 
 
 def test_equal_longer():
-    check_seeds(lambda seed: random_mixture(seed, 60), 0, 25)
+    check_seeds(lambda seed: random_mixture(seed, 60), 0, 15)
 
 
 PLAIN = [
