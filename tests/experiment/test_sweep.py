@@ -491,6 +491,17 @@ def test_an_estimate_counts_runs_and_measures_pilots(log, done):
     assert estimate(plan, finished=list(stored)[:5]).missing == 4
 
 
+def test_a_pilot_is_a_run_that_can_be_made(log, monkeypatch):
+    from onega.experiment import sweep_prepare
+
+    asked = []
+    monkeypatch.setattr(
+        sweep_prepare, "perform", lambda run, sources: asked.append(run) or perform(run, sources)
+    )
+    estimate(prepare({"vary": {"procs": [4, 16]}}, log))
+    assert [run.parameters["procs"] for run in asked] == [4, 16, 16]
+
+
 def test_nothing_heavy_is_imported_to_look_at_a_sweep(done):
     code = f"""
 import json, sys, onega

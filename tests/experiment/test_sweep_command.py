@@ -38,6 +38,7 @@ def test_a_sweep_from_beginning_to_end(capsys, spec, tmp_path):
     assert code == 0
     assert "can't be made" in said
     assert "6 runs in" in remarks
+    assert said.count("easy") == 3  # a small sweep is shown run by run
     frame = pl.read_csv(table)
     assert frame.height == 6
     assert frame["error"].drop_nulls().len() == 2  # 4 processors are too few

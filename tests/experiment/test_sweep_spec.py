@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+import tomllib
 
 import polars as pl
 import pytest
@@ -287,6 +289,16 @@ def test_mistakes_are_named(told, said):
         read_spec(told)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_the_files_of_the_documentation_are_right():
+    from conftest import ROOT
+
+    page = (ROOT / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    told = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(told) == 2
+    for text in told:
+        assert len(Design(read_spec(tomllib.loads(text)), {})) > 10
 
 
 def test_a_file_that_is_not_toml_is_named(tmp_path):

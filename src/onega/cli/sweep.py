@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from onega.experiment.sweep_prepare import Estimate, Prepared
     from onega.experiment.workers import Workers
 
+SMALL = 30
+"""Runs that are printed one by one."""
+
+MEASURES = ("mean_wait", "p95_wait", "mean_bounded_slowdown", "utilisation", "energy")
+"""What is printed of them."""
+
 SHOWN = 5
 """Problems that are named one by one."""
 
@@ -180,10 +186,35 @@ def _finish(found: Sweep, table: Path | None, figures: Path | None, *, json: boo
         ("running now", numbers["running"]),
     ]
     emit_table(f"Sweep in {found.folder}", rows, ("what", "how much"))
+    if 0 < numbers["done"] <= SMALL:
+        _print_runs(found)
     if not json and table is None and numbers["done"]:
         remark(
             f"all runs in one table: --table FILE.csv, or onega.Sweep.load({str(found.folder)!r})"
         )
+
+
+def _print_runs(found: Sweep) -> None:
+    """Print the runs of a small sweep: what varies, and a few measures."""
+    frame = found.to_polars()
+    names = [name for name in MEASURES if name in frame.columns and frame[name].count()]
+    shown = frame.select("run", *found.varied, *names)
+    rows = [
+        [cell if name == "run" else _cell(name, cell) for name, cell in row.items()]
+        for row in shown.to_dicts()
+    ]
+    heads = [name.rpartition(".")[2].replace("_", " ") for name in shown.columns]
+    emit_table("Runs", rows, heads)
+
+
+def _cell(name: str, value: Any) -> Any:  # noqa: ANN401
+    if value is None:
+        return None
+    if name in ("mean_wait", "p95_wait"):
+        return humanise_seconds(value)
+    if name == "utilisation":
+        return f"{100 * value:.1f} %"
+    return " ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _check_table(path: Path | None) -> None:

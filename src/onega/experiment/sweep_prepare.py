@@ -31,6 +31,9 @@ CHECKED: Final = 1000
 PILOTS: Final = 6
 """Policies that a pilot run is made of."""
 
+TRIES: Final = 10
+"""Runs of a policy that are tried until one can be made."""
+
 SHORT: Final = 5.0
 """Seconds below which a pilot run is made twice: the first one loads compiled code."""
 
@@ -181,20 +184,25 @@ def _impossible(design: Design, sources: Sources) -> tuple[str, ...]:
 def estimate(plan: Prepared, *, finished: Iterable[str] = ()) -> Estimate:
     """Tell how many runs there are, and how long one takes, by pilot runs."""
     there = set(finished)
-    policies = list(dict.fromkeys(plan.design.spec.values("policy")))[:PILOTS] or [None]
-    wanted, missing = dict.fromkeys(policies), set()
-    pilots: dict[Any, Run] = {}
+    wanted = set(list(dict.fromkeys(plan.design.spec.values("policy")))[:PILOTS]) or {None}
+    missing: set[str] = set()
+    pilots: dict[Any, list[Run]] = {}
     for run in plan.design:
         policy = run.parameters.get("policy")
-        if policy in wanted:
-            pilots.setdefault(policy, run)
+        if policy in wanted and len(pilots.setdefault(policy, [])) < TRIES:
+            pilots[policy].append(run)
         if run.key not in there:
             missing.add(run.key)
-    took = [_seconds(run, plan.sources) for run in pilots.values()]
+    took = [_seconds(runs, plan.sources) for runs in pilots.values()]
     return Estimate(len(plan.design), len(missing), sum(took) / len(took))
 
 
-def _seconds(run: Run, sources: Sources) -> float:
-    """Measure a run; a short one again, because the first loads compiled code."""
-    first = perform(run, sources).seconds
-    return first if first > SHORT else perform(run, sources).seconds
+def _seconds(runs: list[Run], sources: Sources) -> float:
+    """Measure the first run that can be made; a short one again: the first loads compiled code."""
+    seconds = 0.0
+    for run in runs:
+        found = perform(run, sources)
+        seconds = found.seconds
+        if found.error is None:
+            return seconds if seconds > SHORT else perform(run, sources).seconds
+    return seconds
