@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from onega.simulation.detailed_build import Prepared, prepare
 from onega.simulation.detailed_fit import Misfit
 from onega.simulation.detailed_problem import Outcome, Problem
 from onega.simulation.detailed_result import make_schedule
+from onega.simulation.detailed_run import run
 
 LONGEST_HORIZON = 64
 """How many times the first horizon failures are drawn for before a run is given up."""
@@ -77,8 +77,6 @@ def _run_to_the_end(
     What is drawn for a longer horizon continues what was drawn for a shorter one, so the result
     doesn't depend on where the first one was.
     """
-    run = import_module("onega.simulation.detailed_run").run
-
     horizon = prepared.first_horizon()
     most = prepared.t0 + LONGEST_HORIZON * (horizon - prepared.t0)
     while True:
