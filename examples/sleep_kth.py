@@ -4,7 +4,8 @@
 
 An idle processor falls asleep after the timeout, then draws 5 W instead of 50 W, and needs two
 minutes at 100 W to wake up; a busy one draws 100 W. Prints a Markdown table: energy, what is saved
-against never sleeping, mean and 95 % wait, and the share of idle time that is spent asleep.
+against never sleeping, mean and 95 % wait, how long a job then waits for its processors to wake up,
+and the share of all processors' time that is spent asleep.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def row(name: str, schedule: onega.Schedule, base: float) -> str:
         f"{100 * (1 - numbers['energy'] / base):.1f} %",
         f"{numbers['mean_wait']:,.0f}",
         f"{numbers['p95_wait']:,.0f}",
+        "0" if schedule.chronicle is None else f"{schedule.chronicle.attempts.wake.mean():.0f}",
         f"{100 * numbers.get('sleep_share', 0.0):.1f} %",
-        f"{100 * numbers.get('wake_share', 0.0):.2f} %",
     )
     return f"| {' | '.join(cells)} |"
 
@@ -59,7 +60,7 @@ def main() -> None:
     procs = given.procs or log.meta.procs
     if procs is None:
         parser.error("the log doesn't say how many processors the machine has; give --procs N")
-    print("| timeout | MWh | saved | mean wait, s | 95 % wait, s | asleep | waking |")
+    print("| timeout | MWh | saved | mean wait, s | 95 % wait, s | waking up, s | asleep |")
     print("|---|---|---|---|---|---|---|")
     awake = onega.simulate(log, machine(procs, None), given.policy)
     base = awake.summary()["energy"]

@@ -148,15 +148,19 @@ def test_results_do_not_depend_on_the_first_horizon(monkeypatch):
         24, failures=Failures("exponential(5h)", "exponential(10m)"), power=Power(10, 1)
     )
     usual = simulate(LOG, cluster, "easy", rng=5)
-    short = []
+    whole, asked = Prepared.first_horizon, []
+    problem = Prepared.problem
 
-    def soon(self):
-        short.append(self.t0 + 2000.0)
-        return short[-1]
+    def watched(self, horizon):
+        asked.append(horizon)
+        return problem(self, horizon)
 
-    monkeypatch.setattr(Prepared, "first_horizon", soon)
+    monkeypatch.setattr(
+        Prepared, "first_horizon", lambda self: self.t0 + (whole(self) - self.t0) / 16
+    )
+    monkeypatch.setattr(Prepared, "problem", watched)
     again = simulate(LOG, cluster, "easy", rng=5)
-    assert short
+    assert len(asked) > 2
     np.testing.assert_array_equal(usual.start, again.start)
     np.testing.assert_array_equal(usual.end, again.end)
 
@@ -167,7 +171,7 @@ def test_jobs_that_never_finish_are_named(monkeypatch):
     cluster = Cluster(4, failures=Failures("exponential(1h)", "1m"))
     with pytest.raises(SimulationError, match="nodes fail too often for them to finish") as refused:
         simulate(workload, cluster, rng=1)
-    assert refused.value.jobs == (1,)
+    assert refused.value.jobs == (1, 2)  # the second waits behind the first
     saved = simulate(
         workload,
         Cluster(
@@ -242,9 +246,9 @@ def test_a_moldable_job_is_ended_at_the_limit_of_the_shape_it_took():
 
 
 def test_molding_helps_where_jobs_scale():
-    rigid = simulate(LOG, 24, "easy").summary()["mean_response"]
-    molded = simulate(LOG, 24, "easy", moldable=AmdahlSpeedup(0.0)).summary()["mean_response"]
-    assert molded < rigid
+    rigid = simulate(LOG, 240, "easy").summary()["mean_response"]
+    molded = simulate(LOG, 240, "easy", moldable=AmdahlSpeedup(0.0)).summary()["mean_response"]
+    assert molded < rigid / 2
 
 
 def test_a_run_continues_from_its_own_state():
