@@ -32,7 +32,8 @@ def print_summary(numbers: Mapping[str, Any], interval: Interval | None) -> None
     table.add_column("measure", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("what it means", style="dim")
-    for row in (*_waits(numbers, interval), *_machine(numbers), *_energy(numbers)):
+    told = (_waits(numbers, interval), _machine(numbers), _mishaps(numbers), _energy(numbers))
+    for row in (one for rows in told for one in rows):
         table.add_row(*(escape(cell) for cell in row))
     console.print(table)
 
@@ -70,6 +71,26 @@ def _machine(numbers: Mapping[str, Any]) -> Iterator[Row]:
         yield "mean rate", f"{numbers['mean_rate']:.4g}", changes
     if numbers["limited_jobs"]:
         yield "ended at limit", show(numbers["limited_jobs"]), "jobs that reached their estimates"
+
+
+def _mishaps(numbers: Mapping[str, Any]) -> Iterator[Row]:
+    """Tell what went wrong on a detailed machine; what didn't happen isn't mentioned."""
+    if numbers.get("node_failures"):
+        down = f"{_percent(numbers['down_share'])} of all processors' time is down"
+        yield "node failures", show(numbers["node_failures"]), down
+    if numbers.get("interruptions"):
+        lost = numbers["lost_work"] / (numbers["procs"] * numbers["makespan"])
+        share = f"of jobs; work done in vain is {_percent(lost)} of the machine's time"
+        yield "interruptions", show(numbers["interruptions"]), share
+    for state, meaning in (
+        ("cancelled", "left without having started"),
+        ("killed", "ended by an event"),
+        ("lost", "interrupted, and not requeued"),
+        ("dropped", "what they depend on didn't end well"),
+        ("unstarted", "still waited at the end"),
+    ):
+        if numbers.get(f"{state}_jobs"):
+            yield f"jobs {state}", show(numbers[f"{state}_jobs"]), meaning
 
 
 def _energy(numbers: Mapping[str, Any]) -> Iterator[Row]:
