@@ -8,6 +8,7 @@ import tomllib
 
 import pytest
 
+from conftest import ROOT
 from onega.cli.app import main
 from onega.core.cluster_file import check_settings, make_cluster, read_cluster
 from onega.core.cluster_tables import setting_names
@@ -133,3 +134,12 @@ def test_a_file_that_makes_no_machine(tmp_path, capfd, log):
     code, _, err = run(capfd, "cluster", "check", machine, log)
     assert code == 2
     assert "machine.toml: the nodes have 2 processors together, the machine 16" in err
+
+
+@pytest.mark.parametrize("page", ["machine.md", "replay-with-failures.md", "simulator.md"])
+def test_the_files_in_the_docs_are_machines(page):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    found = re.findall(r"^```toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert found
+    for block in found:
+        assert make_cluster(check_settings(tomllib.loads(block))).procs > 0
