@@ -320,6 +320,12 @@ def test_overheads_are_applied_saved_and_loaded(laws, tmp_path):
     assert delays.reports.tolist() == pytest.approx((0.01 * jobs.column("procs")).tolist())
     laws.save(tmp_path / "laws.json")
     assert Overheads.load(tmp_path / "laws.json") == laws
+    # A machine of the simulator takes them as they are.
+    machine = onega.Cluster(8, overheads=laws)
+    assert (machine.overheads.launch, machine.overheads.completion) == (
+        laws.launch,
+        laws.completion,
+    )
     (tmp_path / "bad.json").write_text('{"launch": 3}')
     with pytest.raises(onega.SimulationError, match="no laws of overheads"):
         Overheads.load(tmp_path / "bad.json")
