@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import onega
-from onega.comparison import virtual_keeper, virtual_tools
+from onega.comparison import virtual, virtual_keeper, virtual_tools
 from onega.comparison.experiment import compare_with_models, make_stream
 from onega.comparison.overheads import OverheadLaw, Overheads, Release
 from onega.comparison.virtual import check_stream, prepare_folder
@@ -181,6 +181,29 @@ def test_jobs_and_nodes_hear_of_events_in_order(monkeypatch):
     drive._cared -= 60
     drive._care()
     assert slurm.told == [("RESUME", 1)]
+
+
+@pytest.mark.parametrize("bad", [0, 1, 3])
+def test_a_run_that_lost_jobs_is_made_again(bad, monkeypatch, tmp_path):
+    """Slurm gives a job up in the first ``bad`` runs; what an event touched isn't lost."""
+    jobs, made = check_stream(stream(4), 8), []
+
+    def run_once(slurm, plan, progress):
+        (tmp_path / "v").mkdir()
+        made.append(1)
+        state = "NODE_FAIL" if len(made) <= bad else "TIMEOUT"
+        table = pl.DataFrame({"job": [1, 2, 3], "state": ["COMPLETED", state, "COMPLETED"]})
+        return VirtualRun(jobs, table, 1.0, 0.0)
+
+    monkeypatch.setattr(virtual, "VirtualSlurm", lambda *given, **options: None)
+    monkeypatch.setattr(virtual, "_run_once", run_once)
+    actions = [Action(1.0, "cancel", job=4)]
+    plan = virtual._Plan(jobs, 8, 20.0, "", actions, "requeue")
+    if bad < 3:
+        assert virtual._run_whole(tmp_path / "v", plan, print).attempts == bad + 1
+    else:
+        with pytest.raises(onega.SimulationError, match="lost 1 of 4 jobs, 3 times over"):
+            virtual._run_whole(tmp_path / "v", plan, print)
 
 
 def test_only_folders_of_earlier_runs_are_cleared(tmp_path):
