@@ -252,6 +252,30 @@ def test_random_rates_are_drawn_by_the_seed(log, tmp_path):
     assert waits[0] != waits[1]
 
 
+def test_several_logs_and_machines(tmp_path):
+    for name, jobs in (("a", 50), ("b", 80)):
+        onega.write(small_log(jobs), tmp_path / f"{name}.swf")
+    for procs in (16, 32):
+        (tmp_path / f"{procs}.toml").write_text(f"procs = {procs}\n")
+    path = tmp_path / "sweep.toml"
+    path.write_text(
+        '[vary]\ntrace = ["a.swf", "b.swf"]\ncluster = ["16.toml", "32.toml"]\npolicy = ["easy"]\n'
+    )
+    for row in onega.sweep(path, tmp_path / "out").to_polars().to_dicts():
+        log = onega.read(tmp_path / row["trace"])
+        expected = onega.simulate(log, int(row["cluster"].split(".")[0]), "easy").summary()
+        assert row["mean_wait"] == expected["mean_wait"]
+        assert (row["jobs"], row["procs"]) == (len(log), expected["procs"])
+
+
+def test_a_finished_sweep_starts_nobody(done, log):
+    class Nobody:
+        def run(self, function, items, shared):
+            raise AssertionError("there is nothing to do")
+
+    assert onega.sweep(GRID, done.folder, workload=log, workers=Nobody()).summary()["complete"]
+
+
 def test_files_of_logs_machines_and_maps(tmp_path):
     (tmp_path / "machine.toml").write_text("procs = 16\n[power]\nbusy = 2.0\n")
     (tmp_path / "jobs.csv").write_text("when,long,wide\n0,10,4\n5,20,8\n6,30,16\n")

@@ -267,6 +267,8 @@ class _Driver:
         """Make all runs that aren't there."""
         missing = self._missing()
         self._tell()
+        if not missing:
+            return  # nobody has to be started for nothing
         for place, outcome, error in run_each(
             perform, missing, shared=self._plan.sources, workers=workers
         ):
