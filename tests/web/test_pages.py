@@ -34,8 +34,8 @@ def test_pages_are_whole_and_without_inline_scripts(client, log, runs):
         assert text.startswith("<!doctype html>")
         assert text.count("<h1") == 1
         assert re.search(r"<script(?![^>]*\ssrc=)", text) is None
-        assert re.search(r"\son\w+=", text) is None
-        assert "style=" not in text
+        tags = re.sub(r'"[^"]*"', '""', " ".join(re.findall(r"<[a-z][^>]*>", text)))
+        assert re.search(r"\s(on\w+|style)=", tags) is None
         assert "None" not in re.sub(r"None yet", "", text)
 
 
@@ -150,7 +150,7 @@ COMMAND = [sys.executable, "-c", "from onega.cli import main; main()", "serve", 
 @contextlib.contextmanager
 def serving(state, *more):
     """Start the command, stop it by Ctrl-C; yield its address, and a list for its last words."""
-    command = [*COMMAND, "--port", "0", "--state", str(state), *more]
+    command = [*COMMAND, "--port", "0", "--workers", "1", "--state", str(state), *more]
     said = []
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

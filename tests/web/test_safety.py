@@ -179,7 +179,7 @@ class TestWorkers:
         return out.getvalue()
 
     def test_the_page_outlives_a_task_that_needs_too_much_memory(self, make_client, tmp_path):
-        page = make_client(tmp_path, memory=512 * MIB)
+        page = make_client(tmp_path, memory=450 * MIB)
         item = page.upload(self.bomb(), fails=True, name="huge.parquet")
         assert "memory" in item["error"]
         assert page.get("/").status_code == 200
