@@ -12,7 +12,7 @@ from onega import Meta, ModelError, OnegaError, QueueingError, Report, Simulatio
 from onega.core.errors import ExperimentError, name_some, printable, suggest
 from onega.core.report import Finding, examples
 from onega.core.rng import child, describe_seed, generator, seed_sequence
-from onega.core.units import duration, humanise_seconds
+from onega.core.units import clock_words, duration, humanise_seconds
 
 
 class TestReport:
@@ -156,3 +156,10 @@ class TestUnits:
     )
     def test_for_people(self, seconds, text):
         assert humanise_seconds(seconds) == text
+
+    @pytest.mark.parametrize(
+        ("seconds", "text"),
+        [(0, "0 s"), (59.6, "1 min"), (300, "5 min"), (12000, "3 h 20 min"), (3601, "1 h 1 s")],
+    )
+    def test_clock_words(self, seconds, text):
+        assert clock_words(seconds) == text

@@ -183,3 +183,12 @@ def test_the_figures_axis_has_every_policy(settings):
     figure = settings_figure(waits, settings.replicated)
     assert list(figure.data[0].y) == ["fcfs", "easy"]
     assert len(figure.data[0].error_x.array) == 2
+
+
+def test_few_points_are_vectors_and_many_are_pixels(made):
+    site = made.answers.site
+    few, many = site.plot("waits", points=100), site.plot("waits")
+    kinds = [figure.data[1].type for figure in (few, many)]
+    assert kinds == ["scatter", "scattergl"]
+    assert len(few.data[1].x) == 100
+    assert len(many.data[1].x) == 600
