@@ -169,13 +169,11 @@ class TestSizes:
 
 class TestWorkers:
     def bomb(self):
-        """A Parquet file of some megabytes that needs gigabytes in memory."""
+        """A small Parquet file that needs half a gigabyte in memory."""
         out = io.BytesIO()
-        one = pl.lit(1.0).repeat_by(60_000_000).explode()
+        ones = pl.select(pl.lit(1.0).repeat_by(14_000_000).explode().alias("x"))
         names = ("submit", "runtime", "procs", "estimate", "wait")
-        pl.select(one.alias("x")).select(pl.col("x").alias(name) for name in names).write_parquet(
-            out
-        )
+        ones.select(pl.col("x").alias(name) for name in names).write_parquet(out)
         return out.getvalue()
 
     def test_the_page_outlives_a_task_that_needs_too_much_memory(self, make_client, tmp_path):
