@@ -39,6 +39,7 @@ from onega.simulation.detailed import find_misfits
 from onega.simulation.detailed_arrivals import Circumstances
 from onega.simulation.detailed_build import prepare
 from onega.simulation.detailed_draws import draw_failures, merge
+from onega.simulation.detailed_groups import users
 from onega.simulation.detailed_order import by_submission
 
 GIB = 2.0**30
@@ -326,6 +327,13 @@ def test_shares_add_up_to_one():
     made = problem(log(procs=[1] * 3, user=[8, 7, 7]), cluster, "multifactor+easy")
     assert made.jobs.user.tolist() == [1, 0, 0]
     assert made.multifactor.shares.tolist() == [0.75, 0.25]
+
+
+def test_users_are_numbered_whatever_they_are_called():
+    for given in ([5, 3, None, 5], [2_000_000_000, 3, None, 2_000_000_000]):
+        number, names = users(log(procs=[1] * 4, user=given))
+        assert number.tolist() == [2, 1, 0, 2]
+        assert names.tolist() == [-1, 3, given[0]]
 
 
 def test_ranks_put_queue_key_and_arrival_together():

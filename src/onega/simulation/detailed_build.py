@@ -123,7 +123,7 @@ class Prepared:
             nodes = len(self.layout.nodes.capacity)
             drawn = draws.draw_failures(self.machine.failures, nodes, span, self.seed)
             entries = draws.merge(entries, drawn)
-        return draws.table_events(entries, draws.cancellations(*self.impatient()))
+        return draws.table_events(entries, *self.impatient())
 
     def _calendar(self, steps: Capacity | None) -> Calendar:
         kept = [one for one in self.resolved.reservations if one[1] > self.t0]

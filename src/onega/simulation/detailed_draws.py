@@ -108,15 +108,21 @@ def _merged_node(
     return result
 
 
-def cancellations(rows: Ints, due: Floats) -> list[Entry]:
-    """Cancel jobs when their users lose patience; who has started by then doesn't notice."""
-    return [(float(time), CANCEL, int(row), -1) for row, time in zip(rows, due, strict=True)]
+def table_events(entries: list[Entry], impatient: Ints, due: Floats) -> TableEvents:
+    """Put events by time, and at one instant in the order given, those of the impatient last.
 
-
-def table_events(*lists: list[Entry]) -> TableEvents:
-    """Join lists of events into one by time; at one instant in the order given."""
-    entries = [entry for one in lists for entry in one]
+    ``impatient`` are rows of jobs that are cancelled when they are ``due``; who has started by then
+    doesn't notice.
+    """
     columns = np.array(entries, dtype=np.float64).reshape(-1, 4)
-    columns = columns[np.argsort(columns[:, 0], kind="stable")]
-    code, job, node = (columns[:, place].astype(np.int64) for place in (1, 2, 3))
-    return TableEvents(columns[:, 0].copy(), code, job, node)
+    time = np.concatenate([columns[:, 0], due])
+    code, job, node = (
+        np.concatenate([columns[:, place].astype(np.int64), more])
+        for place, more in (
+            (1, np.full(due.size, CANCEL)),
+            (2, impatient),
+            (3, np.full(due.size, -1)),
+        )
+    )
+    order = np.argsort(time, kind="stable")
+    return TableEvents(time[order], code[order], job[order], node[order])

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
 from onega.core.cluster import Cluster
 from onega.core.errors import SimulationError
@@ -63,11 +62,15 @@ def queue_ranks(queues: Sequence[Queue], queue: Ints) -> tuple[Ints, Floats]:
     return rank[queue], np.array([float(one.factor) for one in queues])[queue]
 
 
-def users(workload: Workload) -> tuple[Ints, pl.Series]:
+def users(workload: Workload) -> tuple[Ints, Ints]:
     """Return a number for each job's user, and the users; jobs without one are one user."""
-    known = workload.table["user"].fill_null(-1)
-    names = known.unique().sort()
-    return np.searchsorted(names.to_numpy(), known.to_numpy()).astype(np.int64), names
+    known = workload.table["user"].fill_null(-1).to_numpy().astype(np.int64)
+    least = int(known.min(initial=0))
+    if known.max(initial=0) - least > 10 * known.size + 1000:  # too sparse to be counted
+        names, number = np.unique(known, return_inverse=True)
+        return number.astype(np.int64), names
+    there = np.bincount(known - least) > 0
+    return (np.cumsum(there) - 1)[known - least], np.flatnonzero(there) + least
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,11 +93,12 @@ def make_accounts(workload: Workload, cluster: Cluster, queue: Ints) -> Accounts
         """Open one account for each value of ``member`` (−1: isn't in any)."""
         if limits == (None, None):
             return
-        names = np.unique(member[member >= 0])
-        place = np.searchsorted(names, member)
-        of_job[member >= 0, column] = len(jobs) + place[member >= 0]
-        jobs.extend([NO_LIMIT if limits[0] is None else limits[0]] * names.size)
-        procs.extend([NO_LIMIT if limits[1] is None else limits[1]] * names.size)
+        inside = member >= 0
+        there = np.bincount(member[inside]) > 0
+        of_job[inside, column] = len(jobs) + (np.cumsum(there) - 1)[member[inside]]
+        count = int(there.sum())
+        jobs.extend([NO_LIMIT if limits[0] is None else limits[0]] * count)
+        procs.extend([NO_LIMIT if limits[1] is None else limits[1]] * count)
 
     for number, one in enumerate(cluster.queues):
         inside = queue == number
