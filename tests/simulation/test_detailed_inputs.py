@@ -330,10 +330,10 @@ def test_shares_add_up_to_one():
 
 
 def test_users_are_numbered_whatever_they_are_called():
-    for given in ([5, 3, None, 5], [2_000_000_000, 3, None, 2_000_000_000]):
-        number, names = users(log(procs=[1] * 4, user=given))
+    for called in ([5, 3, None, 5], [2_000_000_000, 3, None, 2_000_000_000]):
+        number, names = users(log(procs=[1] * 4, user=called))
         assert number.tolist() == [2, 1, 0, 2]
-        assert names.tolist() == [-1, 3, given[0]]
+        assert names.tolist() == [-1, 3, called[0]]
 
 
 def test_ranks_put_queue_key_and_arrival_together():
