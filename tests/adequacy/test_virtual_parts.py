@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -232,6 +234,9 @@ def test_the_configuration_stays_on_loopback_and_in_its_folder(tmp_path):
     assert "bf_max_time=600" in text
     paths = [line.rpartition("=")[2] for line in text.splitlines() if "=/" in line]
     assert all(path.startswith(str(tmp_path)) or path == "/bin/true" for path in paths)
+    socket = tmp_path / "spool" / "v100" / "v100_200000.4294967291"
+    assert conf.longest_socket == len(str(socket))
+    assert "SlurmdSpoolDir=/t/x/%n" in replace(conf, spool=Path("/t/x")).text()
     single = VirtualConf(tmp_path, 1, 1.0, "bf_max_time=7", 20_000)
     assert "NodeName=v1 " in single.text()
     assert single.scaled_parameters().count("bf_max_time") == 1

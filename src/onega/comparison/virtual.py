@@ -22,8 +22,8 @@ from onega.comparison.virtual_collect import collect, handovers
 from onega.comparison.virtual_conf import scheduler_parameters
 from onega.comparison.virtual_drive import RULES, Action, Drive, Progress, plan_actions
 from onega.comparison.virtual_result import STATUS, VirtualResult, VirtualRun
-from onega.comparison.virtual_slurm import VirtualSlurm, end_leftovers
-from onega.comparison.virtual_tools import find_programs, slurm_version
+from onega.comparison.virtual_slurm import VirtualSlurm
+from onega.comparison.virtual_tools import end_leftovers, find_programs, slurm_version
 from onega.core.checks import word
 from onega.core.errors import SimulationError
 from onega.core.events import Events

@@ -15,6 +15,9 @@ from onega.core.slurm_conf import read_slurm_conf
 SETTINGS: Final = NAMED
 """Named SchedulerParameters: what an untouched Slurm does; looking every second, a week ahead."""
 
+MOST_JOBS: Final = 200_000
+"""Jobs that a virtual Slurm holds."""
+
 NODE_MEMORY: Final = 6 << 20
 """Bytes that the daemon of one virtual node takes."""
 
@@ -36,6 +39,8 @@ class VirtualConf:
         SchedulerParameters.
     port
         First of the ``procs`` + 1 ports on loopback.
+    spool
+        Where the nodes' sockets and scripts are; ``folder/spool`` if None.
     """
 
     folder: Path
@@ -43,6 +48,7 @@ class VirtualConf:
     speed: float
     parameters: str
     port: int
+    spool: Path | None = None
 
     @property
     def node_names(self) -> list[str]:
@@ -54,6 +60,13 @@ class VirtualConf:
     def path(self) -> Path:
         """Where the file is."""
         return self.folder / "slurm.conf"
+
+    @property
+    def longest_socket(self) -> int:
+        """Characters in the path of the socket that a job's step makes on its node."""
+        name = self.node_names[-1]
+        place = (self.spool or self.folder / "spool") / name / f"{name}_{MOST_JOBS}.4294967291"
+        return len(str(place))
 
     def scaled_parameters(self) -> str:
         """Return SchedulerParameters with the budgets of computing time in virtual seconds.
@@ -97,7 +110,7 @@ AuthType=auth/munge
 AuthInfo=socket={here}/munge/socket
 CredType=cred/munge
 StateSaveLocation={here}/state
-SlurmdSpoolDir={here}/spool/%n
+SlurmdSpoolDir={self.spool or here / "spool"}/%n
 SlurmctldPidFile={here}/slurmctld.pid
 SlurmdPidFile={here}/spool/%n.pid
 SlurmctldLogFile={here}/slurmctld.log
@@ -127,7 +140,7 @@ KillWait={max(30, 5 * factor)}
 MinJobAge=300
 # A job may be late by what its launch took; it isn't cut off for that.
 OverTimeLimit=1
-MaxJobCount=200000
+MaxJobCount={MOST_JOBS}
 TreeWidth=256
 CompleteWait=0
 EnforcePartLimits=NO

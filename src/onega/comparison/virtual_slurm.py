@@ -7,13 +7,15 @@ import itertools
 import json
 import math
 import os
+import secrets
 import shutil
-import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self, cast
@@ -36,6 +38,11 @@ milliseconds of real time and seconds of a fast clock, isn't added to every job.
 really began."""
 
 SOCKET_PATH_LIMIT = 100
+"""Characters that munge's socket may have."""
+
+SOCKET_PATH = 107
+"""Characters that the kernel allows in the path of a socket."""
+
 FIRST_PORT, LAST_PORT = 20_000, 60_000
 
 PATIENCE = 30.0
@@ -122,6 +129,7 @@ class VirtualSlurm:
             start_new_session=True,
             cwd="/",
         )
+        self._shorten()
         self._start_munge()
         self.conf.write()
         self._start_clock()
@@ -133,6 +141,18 @@ class VirtualSlurm:
             arguments = ("-D", "-N", name, "-f", str(self.conf.path), "-d", step)
             self._spawn("slurmd", *arguments, name=f"slurmd.{name}")
         self._wait(self._all_idle, 180, f"{self.procs} idle nodes", every=0.2)
+
+    def _shorten(self) -> None:
+        """Give the nodes' sockets a short name if their folder's is too long for one.
+
+        Else no step could make its socket: the launch fails, and Slurm holds the job back.
+        """
+        if self.conf.longest_socket <= SOCKET_PATH:
+            return
+        link = Path(tempfile.gettempdir()) / f"onega-slurm-{secrets.token_hex(4)}"
+        self._ask(do="unlink", paths=[str(link)])
+        link.symlink_to(self.folder / "spool")
+        self.conf = replace(self.conf, spool=link)
 
     def _start_munge(self) -> None:
         """Start munged with a key of its own; it stays on the real clock."""
@@ -358,31 +378,3 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
     return True
-
-
-def end_leftovers(folder: Path) -> list[int]:
-    """End processes that an earlier run left behind: those with files open below its folder.
-
-    Needed only if both the driver and the keeper were killed at one moment.
-    """
-    root = str(folder.resolve()) + os.sep
-    mine, ended = os.geteuid(), []
-    for name in os.listdir("/proc"):
-        if not name.isdigit() or int(name) == os.getpid():
-            continue
-        place = f"/proc/{name}"
-        try:
-            if os.stat(place).st_uid != mine:
-                continue
-            links = [os.readlink(f"{place}/cwd")]
-            links += [os.readlink(f"{place}/fd/{fd}") for fd in os.listdir(f"{place}/fd")]
-            command = Path(f"{place}/cmdline").read_bytes().partition(b"\0")[0].decode()
-        except OSError:
-            continue
-        known = os.path.basename(command.split(":")[0]).removesuffix("-wlm")
-        daemon = known in ("slurmctld", "slurmd", "slurmstepd", "munged", "faketime", "sleep")
-        if daemon and any(link.startswith(root) for link in links):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(name), signal.SIGKILL)
-                ended.append(int(name))
-    return ended

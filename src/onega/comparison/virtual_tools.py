@@ -1,10 +1,13 @@
-"""The programs that virtual nodes need, and what to install where they are missing."""
+"""The programs that virtual nodes need, what to install, and what an earlier run left running."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
+from pathlib import Path
 from typing import Final
 
 from onega.core.errors import SimulationError
@@ -67,3 +70,31 @@ def slurm_version() -> str:
         [find_programs()["slurmctld"], "-V"], capture_output=True, text=True, check=False
     )
     return done.stdout.strip()
+
+
+def end_leftovers(folder: Path) -> list[int]:
+    """End processes that an earlier run left behind: those with files open below its folder.
+
+    Needed only if both the driver and the keeper were killed at one moment.
+    """
+    root = str(folder.resolve()) + os.sep
+    mine, ended = os.geteuid(), []
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        place = f"/proc/{name}"
+        try:
+            if os.stat(place).st_uid != mine:
+                continue
+            links = [os.readlink(f"{place}/cwd")]
+            links += [os.readlink(f"{place}/fd/{fd}") for fd in os.listdir(f"{place}/fd")]
+            command = Path(f"{place}/cmdline").read_bytes().partition(b"\0")[0].decode()
+        except OSError:
+            continue
+        known = os.path.basename(command.split(":")[0]).removesuffix("-wlm")
+        daemon = known in ("slurmctld", "slurmd", "slurmstepd", "munged", "faketime", "sleep")
+        if daemon and any(link.startswith(root) for link in links):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(name), signal.SIGKILL)
+                ended.append(int(name))
+    return ended
