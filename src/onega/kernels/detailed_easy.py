@@ -1,10 +1,11 @@
-"""Passes with at most one reservation where availability only grows: blocking orders and EASY.
+"""Passes with at most one reservation: blocking orders and EASY, by two rows.
 
-Without a calendar everything held comes free at some expected end and is not taken again, so that
-the smallest availability of a stretch from now on is that of now, or, if the stretch reaches
-beyond the reservation's begin (the *shadow*), the smaller of now and then. Two rows are enough:
-``avail``, and ``both``: the smaller of ``avail`` and what the reservation leaves at the shadow.
-The rest is in `onega.kernels.detailed_general`.
+Everything held comes free at some expected end and is not taken again, so that the smallest
+availability of a stretch from now on is that of now, or, if the stretch reaches beyond the
+reservation's begin (the *shadow*), the smaller of now and then. Two rows are enough: ``avail``, and
+``both``: the smaller of ``avail`` and what the reservation leaves at the shadow. What a calendar
+takes away in between is in `onega.kernels.detailed_dips`; several reservations, and partitions that
+share resources, are in `onega.kernels.detailed_general`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,14 @@ import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints
 from onega.kernels.detailed_codes import NO_BACKFILL
+from onega.kernels.detailed_dips import (
+    copy_row,
+    deepen,
+    dip_between,
+    find_dips,
+    go_on,
+    look_through,
+)
 from onega.kernels.detailed_hold import amount_of, start
 from onega.kernels.detailed_place import enough, place, shared_fit
 from onega.kernels.detailed_queue import choices, known_left
@@ -21,7 +30,6 @@ from onega.kernels.detailed_state import (
     Record,
     ends,
     gots,
-    links,
     partitions,
     queued,
     slots,
@@ -65,56 +73,41 @@ def _fits_beside(s: Record, number: int, option: int) -> bool:
 
 
 @callee
-def _come_free(s: Record, slot: int, number: int, later: Floats, totals: Floats) -> None:
-    """Add what a job holds to a row, where a partition's starts can use it."""
-    option = slots(s.slots_at)[slot].option
-    for g in range(s.shared):
-        later[s.nodes * s.kinds + g] += floats(s.demand_at)[option * s.shared + g]
-    if slots(s.slots_at)[slot].partition != number:
-        return
-    link = slots(s.slots_at)[slot].link
-    while link >= 0:
-        one = links(s.links_at)[link]
-        if flags(s.usable_at)[one.node]:
-            for k in range(s.kinds):
-                amount = amount_of(s, option, one.node, one.chunks, k)
-                at = one.node * s.kinds + k
-                totals[k] += max(later[at] + amount, 0.0) - max(later[at], 0.0)
-                later[at] += amount
-        link = one.next
+def _fits_from(s: Record, number: int, option: int, w: float, until: float) -> bool:
+    """Tell whether an option fits into ``later``, and the dips up to its end."""
+    later, totals = floats(s.later_at), floats(s.total_later_at)
+    need = ints(s.chunks_at)[option]
+    for k in range(s.kinds):
+        if need * floats(s.chunk_at)[option * s.kinds + k] > totals[k]:
+            return False
+    if not shared_fit(s, later, s.nodes * s.kinds, option):
+        return False
+    if s.planned and dip_between(s, w, until):
+        look_through(s, number, later, w, until)
+        window = floats(s.window_at)
+        return shared_fit(s, window, s.nodes * s.kinds, option) and enough(
+            s, window, 0, number, option
+        )
+    return s.unit > 0 or enough(s, later, 0, number, option)
 
 
 @callee
-def _first_time(s: Record, number: int, option: int, v: float) -> float:
+def _first_time(s: Record, number: int, option: int, lasting: float, v: float) -> float:
     """Return when an option fits by the expected ends; ∞ if never. Leaves that row in ``later``."""
-    p = partitions(s.partitions_at)[number]
-    table = ends(s.ends_at)
-    size = ints(s.sizes_at)[ENDS]
-    avail, later = floats(s.avail_at), floats(s.later_at)
-    kinds, shared = s.kinds, s.nodes * s.kinds
-    for at in range(p.first * kinds, p.last * kinds):
-        later[at] = avail[at]
-    for g in range(s.shared):
-        later[shared + g] = avail[shared + g]
-    need = ints(s.chunks_at)[option]
-    totals = floats(s.total_later_at)
-    for k in range(kinds):
-        totals[k] = floats(s.total_avail_at)[number * kinds + k]
+    later, totals = floats(s.later_at), floats(s.total_later_at)
+    copy_row(s, number, floats(s.avail_at), later)
+    for k in range(s.kinds):
+        totals[k] = floats(s.total_avail_at)[number * s.kinds + k]
+    s.row_end = 0
+    s.row_change = 0
     w = v
-    index = 0
     while True:
-        while index < size and table[index].expected <= w:
-            _come_free(s, table[index].slot, number, later, totals)
-            index += 1
-        fits = shared_fit(s, later, shared, option)
-        for k in range(kinds):
-            if need * floats(s.chunk_at)[option * kinds + k] > totals[k]:
-                fits = False
-        if fits and enough(s, later, 0, number, option):
+        following = go_on(s, number, w, later, totals)
+        if _fits_from(s, number, option, w, w + lasting):
             return w
-        if index == size:
+        if following == np.inf:
             return np.inf
-        w = table[index].expected
+        w = following
 
 
 @callee
@@ -142,11 +135,16 @@ def _first_time_scalar(s: Record, number: int, option: int, v: float) -> float:
 
 
 @callee
-def first_time(s: Record, number: int, option: int, v: float) -> float:
+def first_time(s: Record, number: int, job: int, option: int, v: float) -> float:
     """Return when an option fits by the expected ends; ∞ if never. Leaves that row in ``later``."""
-    if s.scalar:
+    if s.scalar and not s.planned:
         return _first_time_scalar(s, number, option, v)
-    return _first_time(s, number, option, v)
+    lasting = known_left(s, job, option)
+    w = _first_time(s, number, option, lasting, v)
+    if s.planned and s.dips_limit < np.inf and w + lasting > s.dips_limit:
+        find_dips(s, number, v, np.inf)
+        w = _first_time(s, number, option, lasting, v)
+    return w
 
 
 @callee
@@ -156,9 +154,16 @@ def _reserve(s: Record, number: int, option: int, lasting: float) -> None:
     avail, later, both = floats(s.avail_at), floats(s.later_at), floats(s.both_at)
     totals = floats(s.total_both_at)
     kinds, shared = s.kinds, s.nodes * s.kinds
-    place(s, later, 0, number, option)
+    w = p.shadow
+    if s.planned and dip_between(s, w, w + lasting):
+        look_through(s, number, later, w, w + lasting)
+        place(s, floats(s.window_at), 0, number, option)
+    else:
+        place(s, later, 0, number, option)
     plan_nodes(s, number, option)
     if lasting > 0.0:
+        if s.planned:
+            deepen(s, option, w, w + lasting)
         for index in range(s.got):
             got = gots(s.got_at)[index]
             for k in range(kinds):
@@ -237,7 +242,18 @@ def _reaches(s: Record, number: int, lasting: float, v: float) -> bool:
 @callee
 def _find(s: Record, number: int, job: int, option: int, v: float) -> bool:
     """Find nodes for an option now, the reservation respected."""
-    if _reaches(s, number, known_left(s, job, option), v):
+    lasting = known_left(s, job, option)
+    reaching = _reaches(s, number, lasting, v)
+    if s.planned and dip_between(s, -np.inf, v + lasting):
+        totals = floats(s.total_both_at) if reaching else floats(s.total_avail_at)
+        if not fits_total(s, totals, number, option):
+            return False
+        look_through(s, number, floats(s.both_at if reaching else s.avail_at), -np.inf, v + lasting)
+        window = floats(s.window_at)
+        return shared_fit(s, window, s.nodes * s.kinds, option) and place(
+            s, window, 0, number, option
+        )
+    if reaching:
         return _fits_beside(s, number, option)
     return fits_now(s, number, option)
 
@@ -278,7 +294,7 @@ def _soonest(s: Record, number: int, job: int, v: float) -> tuple[int, float]:
     for option in range(first, first + count):
         if not allowed(s, job, option):
             continue
-        w = v if fits_now(s, number, option) else first_time(s, number, option, v)
+        w = v if _find(s, number, job, option, v) else first_time(s, number, job, option, v)
         until = w + known_left(s, job, option)
         if until < over or (
             until == over and best >= 0 and ints(s.procs_at)[option] < ints(s.procs_at)[best]
@@ -299,9 +315,9 @@ def _reserve_first(s: Record, number: int, job: int, v: float) -> int:
         option, w = _soonest(s, number, job, v)
         if option < 0:
             return -1
-        if w == v and fits_now(s, number, option):
+        if w == v and _find(s, number, job, option, v):
             return option
-    w = first_time(s, number, option, v)
+    w = first_time(s, number, job, option, v)
     if w != np.inf:
         p.reserved = 1
         p.shadow = w
@@ -316,7 +332,7 @@ def _decide(s: Record, number: int, job: int, v: float) -> int:
     first, count = choices(s, job)
     if p.reservations == NO_BACKFILL or p.reserved:
         return _startable(s, number, job, v)
-    if count == 1 and fits_now(s, number, first):
+    if count == 1 and _find(s, number, job, first, v):
         return first
     return _reserve_first(s, number, job, v)
 
@@ -325,7 +341,10 @@ def _decide(s: Record, number: int, job: int, v: float) -> int:
 def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
     """Start a job, and narrow what is left beside the reservation."""
     reaching = _reaches(s, number, known_left(s, job, option), v)
+    until = v + known_left(s, job, option)
     start(s, number, job, option)
+    if s.planned:
+        deepen(s, option, -np.inf, until)
     if partitions(s.partitions_at)[number].reserved:
         _narrow(s, number, option, reaching)
 
@@ -349,7 +368,7 @@ def newcomer_only(s: Record, number: int) -> bool:
     """
     p = partitions(s.partitions_at)[number]
     v = clock(s)
-    if s.changed or s.restless or not p.kept or v > p.shadow:
+    if s.changed or s.restless or s.planned or not p.kept or v > p.shadow:
         return False
     if p.newcomers == 0:
         return True
@@ -380,6 +399,10 @@ def pass_simple(s: Record, number: int) -> None:
     p.reserved = 0
     p.kept = 0
     p.shadow = np.inf
+    if s.planned:
+        last = ints(s.sizes_at)[ENDS]
+        latest = max(v, ends(s.ends_at)[last - 1].expected) if last > 0 else v
+        find_dips(s, number, v, latest + 2.0 * s.longest)
     kept = p.queue
     read, size = p.queue, p.queue + p.waiting
     while read < size:

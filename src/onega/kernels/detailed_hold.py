@@ -30,7 +30,7 @@ from onega.kernels.detailed_state import (
     slots,
 )
 from onega.kernels.detailed_usage import count_in, hold_usage
-from onega.kernels.engine import WORKLOAD, clock
+from onega.kernels.engine import WORKLOAD, Floats, clock
 from onega.kernels.heap import Heap, heap_pop, heap_push, heap_remove
 from onega.kernels.jit import shift
 
@@ -74,7 +74,7 @@ def remove_time(s: Record, slot: int) -> None:
 @callee
 def amount_of(s: Record, option: int, node: int, chunks: int, k: int) -> float:
     """Return what chunks of an option take of a node's resource; whole nodes are taken whole."""
-    if partitions(s.partitions_at)[ints(s.hosts_at)[node]].whole:
+    if s.wholes and partitions(s.partitions_at)[ints(s.hosts_at)[node]].whole:
         return floats(s.capacity_at)[node * s.kinds + k]
     return chunks * floats(s.chunk_at)[option * s.kinds + k]
 
@@ -143,6 +143,26 @@ def _give_back(s: Record, slot: int) -> None:
         link = one.next
     for g in range(s.shared):
         floats(s.avail_at)[s.nodes * s.kinds + g] += floats(s.demand_at)[option * s.shared + g]
+
+
+@callee
+def come_free(s: Record, slot: int, number: int, later: Floats, totals: Floats) -> None:
+    """Add what a job holds to a row, where a partition's starts can use it."""
+    option = slots(s.slots_at)[slot].option
+    for g in range(s.shared):
+        later[s.nodes * s.kinds + g] += floats(s.demand_at)[option * s.shared + g]
+    if slots(s.slots_at)[slot].partition != number:
+        return
+    link = slots(s.slots_at)[slot].link
+    while link >= 0:
+        one = links(s.links_at)[link]
+        if flags(s.usable_at)[one.node]:
+            for k in range(s.kinds):
+                amount = amount_of(s, option, one.node, one.chunks, k)
+                at = one.node * s.kinds + k
+                totals[k] += max(later[at] + amount, 0.0) - max(later[at], 0.0)
+                later[at] += amount
+        link = one.next
 
 
 @callee

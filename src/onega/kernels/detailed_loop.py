@@ -240,8 +240,10 @@ def _pass_partition(s: Record, number: int, own: Any) -> int:  # noqa: ANN401
         return MORE
     if p.order != STATIC and p.order != MULTIFACTOR and not recompute_keys(s, number, own):
         return BAD_KEY
-    planned = s.active > 0 or s.next_withdrawal < s.withdrawals or s.next_step < s.steps
-    if p.reservations > 1 or planned or (s.shared > 0 and s.parts > 1):
+    s.planned = s.active > 0 or s.next_withdrawal < s.withdrawals or s.next_step < s.steps
+    s.changes = 0
+    s.dips = 0
+    if p.reservations > 1 or (s.shared > 0 and s.parts > 1):
         pass_general(s, number)
         return MORE
     # The order of sleeping nodes changes with time, and with it the reservation's nodes.

@@ -76,7 +76,7 @@ def is_whole(s: Record, row: Floats, base: int, node: int) -> bool:
 @callee
 def room_on(s: Record, row: Floats, base: int, node: int, option: int) -> int:
     """Return how many chunks a node takes, whole or not."""
-    if partitions(s.partitions_at)[ints(s.hosts_at)[node]].whole:
+    if s.wholes and partitions(s.partitions_at)[ints(s.hosts_at)[node]].whole:
         if not is_whole(s, row, base, node):
             return 0
         return chunks_on(s, floats(s.capacity_at), 0, node, option)
@@ -111,6 +111,27 @@ def _take(s: Record, node: int, chunks: int) -> None:
     got.node = node
     got.chunks = chunks
     s.got += 1
+
+
+@callee
+def _first_fit_units(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
+    """Take processors by number of their node: nothing else is asked for, nobody sleeps."""
+    p = partitions(s.partitions_at)[number]
+    left = ints(s.chunks_at)[option]
+    got = gots(s.got_at)
+    count = 0
+    for node in range(p.first, p.last):
+        have = row[base + node]
+        if have >= 1.0:
+            some = min(int(have), left)
+            got[count].node = node
+            got[count].chunks = some
+            count += 1
+            left -= some
+            if left == 0:
+                break
+    s.got = count
+    return left == 0
 
 
 @callee
@@ -218,6 +239,8 @@ def place(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
     """Find nodes for a job of a partition by a row; the machine-wide part is looked at before."""
     s.got = 0
     rule = partitions(s.partitions_at)[number].placement
+    if s.unit and (s.pooled or (rule == FIRST_FIT and s.sleeps == 0)):
+        return _first_fit_units(s, row, base, number, option)
     if rule == FIRST_FIT or s.pooled or partitions(s.partitions_at)[number].whole:
         return _first_fit(s, row, base, number, option)
     if rule == BEST_FIT:

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints
+from onega.kernels.detailed_dips import list_changes, matters
 from onega.kernels.detailed_hold import amount_of
-from onega.kernels.detailed_state import ENDS, Record, ends, gots, links, partitions, slots
+from onega.kernels.detailed_state import ENDS, Record, changes, ends, gots, links, partitions, slots
 from onega.kernels.engine import Floats, Ints
 
 # Places in Plan.number: steps, columns of a row, columns of nodes, rows in use.
@@ -101,39 +102,21 @@ def _add_job(s: Record, plan: Plan, step: int, slot: int, number: int) -> None:
 
 
 @callee
-def _add_calendar(s: Record, plan: Plan, number: int, now: float) -> None:
-    """Take reservations that are on or known out, and let capacities change."""
-    p = partitions(s.partitions_at)[number]
-    for at in range(s.withdrawals):
-        node = ints(s.reserved_node_at)[at]
-        until = now + (floats(s.end_of_at)[at] - s.now) * s.rate
-        if until <= now or node < p.first or node >= p.last or not flags(s.usable_at)[node]:
+def _add_calendar(s: Record, plan: Plan, number: int) -> None:
+    """Let amounts change as the calendar says."""
+    first = partitions(s.partitions_at)[number].first
+    for index in range(s.changes):
+        if not matters(s, index, number):
             continue
-        if floats(s.end_of_at)[at] <= s.now:
+        one = changes(s.changes_at)[index]
+        step = cut(plan, one.time)
+        stop = plan.number[STEPS]
+        if one.node < 0:
+            add(plan, step, stop, plan.number[NODES] + one.which, one.amount)
             continue
-        on = at < s.next_withdrawal
-        since = now if on else now + (floats(s.begin_at)[at] - s.now) * s.rate
-        step = 0 if on else cut(plan, since)
-        stop = cut(plan, until)
-        if not on:
-            step = cut(plan, since)
         for k in range(s.kinds):
-            amount = floats(s.reserved_amount_at)[at * s.kinds + k]
-            column = (node - p.first) * s.kinds + k
-            if on:
-                add(plan, stop, plan.number[STEPS], column, amount)
-            else:
-                add(plan, step, stop, column, -amount)
-    if s.shared > 0:
-        capacity = floats(s.scratch_capacity_at)
-        for g in range(s.shared):
-            capacity[g] = floats(s.capacity_now_at)[g]
-        for at in range(s.next_step, s.steps):
-            g = ints(s.step_resource_at)[at]
-            step = cut(plan, now + (floats(s.step_time_at)[at] - s.now) * s.rate)
-            change = floats(s.step_capacity_at)[at] - capacity[g]
-            add(plan, step, plan.number[STEPS], plan.number[NODES] + g, change)
-            capacity[g] = floats(s.step_capacity_at)[at]
+            amount = one.amount * floats(s.reserved_amount_at)[one.which * s.kinds + k]
+            add(plan, step, stop, (one.node - first) * s.kinds + k, amount)
 
 
 @callee
@@ -145,8 +128,9 @@ def make_plan(s: Record, number: int, room: int, now: float) -> Plan:
     p = partitions(s.partitions_at)[number]
     nodes = (p.last - p.first) * s.kinds
     size = ints(s.sizes_at)[ENDS]
-    left = s.withdrawals - s.next_withdrawal + s.active
-    steps = 2 + size + 2 * left + s.steps - s.next_step + 2 * room
+    if s.planned:
+        list_changes(s, now, np.inf)
+    steps = 2 + size + (s.changes if s.planned else 0) + 2 * room
     plan = new_plan(nodes + s.shared, nodes, steps, now)
     avail = floats(s.avail_at)
     for column in range(nodes):
@@ -161,8 +145,8 @@ def make_plan(s: Record, number: int, room: int, now: float) -> Plan:
             if table[index].expected > now:
                 step = cut(plan, table[index].expected)
             _add_job(s, plan, step, slot, number)
-    if left > 0 or s.next_step < s.steps:
-        _add_calendar(s, plan, number, now)
+    if s.planned:
+        _add_calendar(s, plan, number)
     return plan
 
 

@@ -2,7 +2,7 @@
 
 Orders by a fixed rank or by the multifactor priority keep the queue sorted; orders by a key of the
 time take newcomers at the end and sort at every pass. Keys change slowly, so that the queue is
-nearly sorted and insertion is quick; where it isn't, a merge sort takes over.
+nearly sorted and insertion is quick; where it isn't, a heap sort takes over.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from onega.kernels.detailed_state import Record, partitions, queued
 from onega.kernels.detailed_usage import multifactor_key, total_usage
 from onega.kernels.jit import shift
 from onega.kernels.keyed import builtin_key
+
+MOST_MOVES = 16
+"""Places moved an entry, on average, at which insertion gives way to the heap sort."""
 
 
 @callee
@@ -118,17 +121,32 @@ def queue_remove(s: Record, job: int) -> None:
 
 
 @callee
-def _merge_sort(queue: Any, first: int, size: int) -> None:  # noqa: ANN401
-    """Sort entries from ``first`` on: by row, then by key, then by rank, each stable."""
-    for by in range(3):
-        keys = np.empty(size)
-        for place in range(size):
-            one = queue[first + place]
-            keys[place] = float(one.job) if by == 0 else one.key if by == 1 else float(one.rank)
-        order = np.argsort(keys, kind="mergesort")
-        copy = queue[first : first + size].copy()
-        for place in range(size):
-            queue[first + place] = copy[order[place]]
+def _sink(queue: Any, first: int, place: int, size: int, scratch: int) -> None:  # noqa: ANN401
+    """Let an entry sink in a heap that has the last of the order on top."""
+    while True:
+        below = 2 * place + 1
+        if below >= size:
+            return
+        if below + 1 < size and _precedes(queue[first + below], queue[first + below + 1]):
+            below += 1
+        if _precedes(queue[first + below], queue[first + place]):
+            return
+        shift(queue, scratch, first + place, 1)
+        shift(queue, first + place, first + below, 1)
+        shift(queue, first + below, scratch, 1)
+        place = below
+
+
+@callee
+def _heap_sort(queue: Any, first: int, size: int) -> None:  # noqa: ANN401
+    """Sort entries from ``first`` on, however they stand."""
+    for place in range(size // 2 - 1, -1, -1):
+        _sink(queue, first, place, size, first + size)
+    for last in range(size - 1, 0, -1):
+        shift(queue, first + size, first + last, 1)
+        shift(queue, first + last, first, 1)
+        shift(queue, first, first + size, 1)
+        _sink(queue, first, 0, last, first + size)
 
 
 @callee
@@ -149,8 +167,8 @@ def _sort(s: Record, number: int) -> None:
         shift(queue, target + 1, target, place - target)
         shift(queue, target, scratch, 1)
         moves += place - target
-        if moves > 16 * size + 64:
-            _merge_sort(queue, first, size)
+        if moves > MOST_MOVES * size + 64:
+            _heap_sort(queue, first, size)
             return
 
 

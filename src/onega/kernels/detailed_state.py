@@ -31,10 +31,12 @@ RULES = [
     *_fields(
         "i8",
         "jobs kinds shared nodes parts accounts",
-        # Whether each partition is one pool, and of processors only; whether every option needs
+        # Whether each partition is one pool, and of processors only; whether all chunks are one
+        # processor each and nothing else, so that totals tell what fits; whether
+        # jobs take whole nodes anywhere; whether every option needs
         # processors; whether somebody looks at reservations after a pass (wake-ahead, partitions
         # that share resources).
-        "pooled scalar all_need look_ahead",
+        "pooled scalar unit wholes all_need look_ahead",
         # Sleep states; waking ahead; interrupted jobs; multifactor priority; dependent jobs.
         "sleeps wake_ahead on_interrupt factors dependents",
         # Rows of the table, reservations, steps of capacities; levels of the rate; its control.
@@ -58,12 +60,16 @@ COUNTERS = [
         # Whether a pass is due; whether more than a submission happened since the last one;
         # whether accounts were filled; reservations that other partitions see.
         "pass_due changed restless claimed",
+        # The calendar ahead: changes and dips listed; where a row stands that goes on in time.
+        "changes dips planned row_end row_change",
         # Lines of the logs, their room, and what the next instant may need; who gave a bad key.
         "logged stretches log_room stretch_room attempt_room switch_room",
         "log_wanted stretch_wanted attempt_wanted culprit",
     ),
     # When multifactor keys are computed next; everybody's usage, since when, processors held.
     *_fields("f8", "keys_due usage usage_since held"),
+    # How far ahead dips are listed; the longest that anybody is expected to take.
+    *_fields("f8", "dips_limit longest"),
 ]
 ADDRESSES = _fields(
     "i8",
@@ -80,11 +86,13 @@ ADDRESSES = _fields(
     "first_dependent next_dependent dependent",
     # Rows: free; free on usable nodes; free at the shadow beside the reservation; the smaller
     # of the latter two. Totals of rows; capacities of machine-wide resources now.
-    "free avail later both total_avail total_both total_later capacity_now scratch_capacity",
+    "free avail later both window total_avail total_both total_later capacity_now",
+    "scratch_capacity dip_values",
     # By node: states, jobs on it, idle since, down since, meant by a reservation; scratch.
     "up draining usable jobs_on since down_since planned scratch victims came",
     # Tables of records, as below.
-    "partitions slots links ends queue stack claims got work_heap time_heap later_heap sizes",
+    "partitions slots links ends queue stack claims changes dips got",
+    "work_heap time_heap later_heap sizes",
     "due rates switches attempts log stretch",
     suffix="_at",
 )
@@ -136,6 +144,10 @@ it may take."""
 CLAIM = np.dtype([("begin", "f8"), ("until", "f8"), ("option", "i8")], align=True)
 """A reservation made in this pass, of which other partitions see the machine-wide part."""
 
+CHANGE = np.dtype([("time", "f8"), ("amount", "f8"), ("node", "i8"), ("which", "i8")], align=True)
+DIP = np.dtype([("time", "f8"), ("node", "i8"), ("which", "i8")], align=True)
+"""What the calendar does later, and where availability shrinks: `onega.kernels.detailed_dips`."""
+
 STACKED = np.dtype([("since", "f8"), ("count", "i8")], align=True)
 ATTEMPT = np.dtype(
     [("job", "i8"), ("start", "f8"), ("wake", "f8"), ("begin", "f8"), ("end", "f8")], align=True
@@ -160,6 +172,8 @@ gots = viewer(GOT)
 ends = viewer(END)
 queued = viewer(QUEUED)
 claims = viewer(CLAIM)
+changes = viewer(CHANGE)
+dips = viewer(DIP)
 stacked = viewer(STACKED)
 attempts = viewer(ATTEMPT)
 logged = viewer(LOGGED)

@@ -21,7 +21,11 @@ from onega.simulation.setup import CONTROL_CODES, make_levels
 Array = npt.NDArray[Any]
 
 LOG_ROOM = 1 << 16
-"""Lines of the logs at first; they are emptied between portions and grow as needed."""
+MOST_ROOM = 1 << 22
+"""Lines of the logs at first, at least and at most; they are emptied, or grow, as needed."""
+
+LOGS = {"log": "logged", "stretch": "stretches", "switches": "switches"}
+"""Logs, and the counters of their lines."""
 
 
 class Memory:
@@ -31,7 +35,7 @@ class Memory:
         self.problem = problem
         self.state = np.zeros(1, layout.STATE)
         self.arrays: dict[str, Array] = {}
-        self._taken: dict[str, list[Array]] = {"log": [], "stretch": [], "switches": []}
+        self._taken: dict[str, list[Array]] = {name: [] for name in LOGS}
         self._sizes()
         self._columns()
         self._rules()
@@ -81,10 +85,26 @@ class Memory:
             accounts=problem.account_jobs.size,
             pooled=nodes.pooled,
             scalar=nodes.pooled and self.kinds == 1 and self.shared == 0,
+            unit=self._is_unit(),
+            wholes=bool(problem.partitions.whole.any()),
+            longest=float(options.expect.max(initial=0.0)),
             all_need=bool((need > 0).all()),
             sleeps=0 if sleep is None else sleep.timeout.size,
             wake_ahead=ahead,
             look_ahead=ahead or (self.shared > 0 and self.parts > 1),
+        )
+
+    def _is_unit(self) -> bool:
+        """Whether all chunks are one processor, and nodes have whole numbers of them free."""
+        problem = self.problem
+        whole = problem.partitions.whole.any()
+        amounts = problem.calendar.amount
+        return bool(
+            self.kinds == 1
+            and not whole
+            and (problem.options.chunk == 1.0).all()
+            and (self.capacity == np.floor(self.capacity)).all()
+            and (amounts == np.floor(amounts)).all()
         )
 
     def _columns(self) -> None:
@@ -192,6 +212,7 @@ class Memory:
         self.bind("free", capacity.copy())
         self.bind("avail", row.copy())
         self.bind("later", row.copy())
+        self.bind("window", row.copy())
         self.bind("both", row.copy())
         self.bind("total_avail", totals)
         self.bind("total_both", totals.copy())
@@ -268,8 +289,9 @@ class Memory:
         self.bind("due", np.zeros(running, DUE), DUE)
         self.bind("victims", np.zeros(running), np.int64)
         self._grow("attempts", layout.ATTEMPT, self.jobs + 64)
-        self._grow("log", layout.LOGGED, LOG_ROOM)
-        self._grow("stretch", layout.STRETCH, LOG_ROOM)
+        room = min(MOST_ROOM, LOG_ROOM + 4 * self.jobs)
+        self._grow("log", layout.LOGGED, room)
+        self._grow("stretch", layout.STRETCH, room)
         self._grow("switches", SWITCH, LOG_ROOM)
 
     def _grow(self, name: str, dtype: npt.DTypeLike, room: int) -> None:
@@ -297,26 +319,27 @@ class Memory:
         self.bind("step_time", calendar.step_time)
         self.bind("step_resource", calendar.step_resource, np.int64)
         self.bind("step_capacity", calendar.step_capacity)
+        ahead = 2 * end.size + calendar.step_time.size + 1
+        self.bind("changes", np.zeros(ahead, layout.CHANGE), layout.CHANGE)
+        self.bind("dips", np.zeros(ahead, layout.DIP), layout.DIP)
+        self.bind("dip_values", np.zeros(ahead * self.kinds))
         self._set(rows=events.time.size, withdrawals=end.size, steps=calendar.step_time.size)
 
     def _place_of(self, numbers: Array) -> Array:
         """Return where nodes stand here; −1 stays."""
         return np.where(numbers >= 0, self.places[np.maximum(numbers, 0)], -1)
 
-    def empty_logs(self) -> None:
+    def _empty_logs(self) -> None:
         """Take the lines of the logs away, so that they have room again."""
-        for name, counter in (
-            ("log", "logged"),
-            ("stretch", "stretches"),
-            ("switches", "switches"),
-        ):
+        for name, counter in LOGS.items():
             count = int(self.state[0][counter])
             if count:
                 self._taken[name].append(self.arrays[name][:count].copy())
                 self.state[0][counter] = 0
 
     def make_room(self) -> None:
-        """Make logs larger that don't have the room for one instant even when empty."""
+        """Empty the logs, and make those larger that lack the room for one instant even so."""
+        self._empty_logs()
         rules = self.state[0]
         for name, dtype, wanted in (
             ("log", layout.LOGGED, "log"),
@@ -326,16 +349,18 @@ class Memory:
             if rules[f"{wanted}_wanted"] > rules[f"{wanted}_room"]:
                 self._grow(name, dtype, 2 * int(rules[f"{wanted}_wanted"]))
 
-    def _joined(self, name: str, dtype: npt.DTypeLike) -> Array:
-        return np.concatenate([np.zeros(0, dtype), *self._taken[name]])
+    def _joined(self, name: str) -> Array:
+        """Return all lines of a log; those that are still in it are not copied."""
+        last = self.arrays[name][: int(self.state[0][LOGS[name]])]
+        return np.concatenate([*self._taken[name], last]) if self._taken[name] else last
 
     def outcome(self) -> Outcome:
         """Bring together what happened."""
         arrays = self.arrays
         attempts = arrays["attempts"][: int(self.state[0]["sequence"])]
-        log = self._joined("log", layout.LOGGED)
-        parts = self._joined("stretch", layout.STRETCH)
-        switches = self._joined("switches", SWITCH)
+        log = self._joined("log")
+        parts = self._joined("stretch")
+        switches = self._joined("switches")
         columns = {
             "attempt": (attempts, ("job", "start", "wake", "begin", "end")),
             "log": (log, ("time", "event", "job", "node")),

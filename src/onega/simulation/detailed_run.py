@@ -42,7 +42,6 @@ def run(problem: Problem, *, progress: Progress | None = None) -> Outcome:
     state = memory.state
     for rounds in portions():
         reason = run_portion(memory.address, own, rounds)
-        memory.empty_logs()
         if reason == engine.DONE:
             break
         if reason == engine.LOG_FULL:

@@ -1,0 +1,219 @@
+"""Passes with at most one reservation and a calendar: where availability dips.
+
+What running jobs hold comes free and stays free; only the calendar takes something away again:
+reservations that begin, capacities that shrink. Such a *dip* is the only place, beside now and the
+begin of the reservation, where a stretch can have its smallest availability. So the rows of
+`onega.kernels.detailed_easy` are looked at together with the dips inside the stretch, each with
+what its node (or its machine-wide resource) has left then.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onega.kernels.addressed import callee, flags, floats, ints
+from onega.kernels.detailed_hold import amount_of, come_free
+from onega.kernels.detailed_state import (
+    ENDS,
+    Record,
+    changes,
+    dips,
+    ends,
+    gots,
+    partitions,
+)
+from onega.kernels.engine import Floats
+
+
+@callee
+def _note_change(s: Record, time: float, node: int, which: int, amount: float) -> None:
+    one = changes(s.changes_at)[s.changes]
+    one.time = time
+    one.node = node
+    one.which = which
+    one.amount = amount
+    s.changes += 1
+
+
+@callee
+def list_changes(s: Record, v: float, limit: float) -> None:
+    """List what the calendar does later, up to a time on the work clock, in the order of time.
+
+    ``amount`` is ±1 for a reservation's amounts on a node, or a change of capacity (node −1).
+    """
+    s.changes = 0
+    begins, returns, step = s.next_withdrawal, s.next_return, s.next_step
+    capacity = floats(s.scratch_capacity_at)
+    for g in range(s.shared):
+        capacity[g] = floats(s.capacity_now_at)[g]
+    while True:
+        back, off, other = np.inf, np.inf, np.inf
+        if returns < s.withdrawals:
+            back = floats(s.end_of_at)[ints(s.by_end_at)[returns]]
+        if begins < s.withdrawals:
+            off = floats(s.begin_at)[begins]
+        if step < s.steps:
+            other = floats(s.step_time_at)[step]
+        first = min(back, off, other)
+        time = v + (first - s.now) * s.rate
+        if first == np.inf or time > limit:
+            return
+        if back == first:
+            row = ints(s.by_end_at)[returns]
+            _note_change(s, time, ints(s.reserved_node_at)[row], row, 1.0)
+            returns += 1
+        elif off == first:
+            _note_change(s, time, ints(s.reserved_node_at)[begins], begins, -1.0)
+            begins += 1
+        else:
+            g = ints(s.step_resource_at)[step]
+            fresh = floats(s.step_capacity_at)[step]
+            _note_change(s, time, -1, g, fresh - capacity[g])
+            capacity[g] = fresh
+            step += 1
+
+
+@callee
+def matters(s: Record, index: int, number: int) -> bool:
+    """Tell whether a change of the calendar is one for a partition's starts."""
+    node = changes(s.changes_at)[index].node
+    if node < 0:
+        return True
+    p = partitions(s.partitions_at)[number]
+    return p.first <= node < p.last and flags(s.usable_at)[node] > 0
+
+
+@callee
+def _change(s: Record, index: int, row: Floats, totals: Floats) -> None:
+    """Let a row change as the calendar says."""
+    one = changes(s.changes_at)[index]
+    if one.node < 0:
+        row[s.nodes * s.kinds + one.which] += one.amount
+        return
+    for k in range(s.kinds):
+        at = one.node * s.kinds + k
+        before = max(row[at], 0.0)
+        row[at] += one.amount * floats(s.reserved_amount_at)[one.which * s.kinds + k]
+        totals[k] += max(row[at], 0.0) - before
+
+
+@callee
+def copy_row(s: Record, number: int, source: Floats, target: Floats) -> None:
+    """Copy a partition's part of a row, and the machine-wide part."""
+    p = partitions(s.partitions_at)[number]
+    for at in range(p.first * s.kinds, p.last * s.kinds):
+        target[at] = source[at]
+    for at in range(s.nodes * s.kinds, s.nodes * s.kinds + s.shared):
+        target[at] = source[at]
+
+
+@callee
+def go_on(s: Record, number: int, w: float, row: Floats, totals: Floats) -> float:
+    """Let a row be that of time ``w``, from where it is; return the next step's time, or ∞.
+
+    ``row_end`` and ``row_change`` say where it is.
+    """
+    table = ends(s.ends_at)
+    size = ints(s.sizes_at)[ENDS]
+    while s.row_end < size and table[s.row_end].expected <= w:
+        come_free(s, table[s.row_end].slot, number, row, totals)
+        s.row_end += 1
+    while s.row_change < s.changes and changes(s.changes_at)[s.row_change].time <= w:
+        if matters(s, s.row_change, number):
+            _change(s, s.row_change, row, totals)
+        s.row_change += 1
+    following = np.inf
+    if s.row_end < size:
+        following = table[s.row_end].expected
+    if s.row_change < s.changes:
+        following = min(following, changes(s.changes_at)[s.row_change].time)
+    return following
+
+
+@callee
+def find_dips(s: Record, number: int, v: float, limit: float) -> None:
+    """List the dips up to a time, each with what is left then."""
+    list_changes(s, v, limit)
+    row, totals = floats(s.window_at), floats(s.total_later_at)
+    values = floats(s.dip_values_at)
+    copy_row(s, number, floats(s.avail_at), row)
+    s.row_end = 0
+    s.row_change = 0
+    s.dips = 0
+    s.dips_limit = limit
+    index = 0
+    while index < s.changes:
+        time = changes(s.changes_at)[index].time
+        first = s.dips
+        while index < s.changes and changes(s.changes_at)[index].time <= time:
+            one = changes(s.changes_at)[index]
+            if one.amount < 0.0 and matters(s, index, number):
+                dip = dips(s.dips_at)[s.dips]
+                dip.time = max(time, v)
+                dip.node = one.node
+                dip.which = one.which
+                s.dips += 1
+            index += 1
+        go_on(s, number, time, row, totals)
+        for number_of in range(first, s.dips):
+            dip = dips(s.dips_at)[number_of]
+            if dip.node < 0:
+                values[number_of * s.kinds] = row[s.nodes * s.kinds + dip.which]
+            else:
+                for k in range(s.kinds):
+                    values[number_of * s.kinds + k] = row[dip.node * s.kinds + k]
+
+
+@callee
+def dip_between(s: Record, since: float, until: float) -> bool:
+    """Tell whether there is a dip after one time and before another."""
+    for index in range(s.dips):
+        time = dips(s.dips_at)[index].time
+        if time >= until:
+            return False
+        if time > since:
+            return True
+    return False
+
+
+@callee
+def look_through(s: Record, number: int, row: Floats, since: float, until: float) -> None:
+    """Leave the smaller of a row and the dips after one time and before another in ``window``."""
+    window = floats(s.window_at)
+    values = floats(s.dip_values_at)
+    copy_row(s, number, row, window)
+    for index in range(s.dips):
+        dip = dips(s.dips_at)[index]
+        if dip.time >= until:
+            return
+        if dip.time <= since:
+            continue
+        if dip.node < 0:
+            at = s.nodes * s.kinds + dip.which
+            window[at] = min(window[at], values[index * s.kinds])
+        else:
+            for k in range(s.kinds):
+                at = dip.node * s.kinds + k
+                window[at] = min(window[at], values[index * s.kinds + k])
+
+
+@callee
+def deepen(s: Record, option: int, since: float, until: float) -> None:
+    """Let the dips from one time on and before another have less: a job holds what was found."""
+    values = floats(s.dip_values_at)
+    for index in range(s.dips):
+        dip = dips(s.dips_at)[index]
+        if dip.time >= until:
+            return
+        if dip.time < since:
+            continue
+        if dip.node < 0:
+            demand = floats(s.demand_at)[option * s.shared + dip.which]
+            values[index * s.kinds] -= demand
+            continue
+        for place in range(s.got):
+            got = gots(s.got_at)[place]
+            if got.node == dip.node:
+                for k in range(s.kinds):
+                    amount = amount_of(s, option, got.node, got.chunks, k)
+                    values[index * s.kinds + k] -= amount
