@@ -80,8 +80,8 @@ def test_bootstrap_intervals_by_weeks_contain_the_truth():
     400 logs; the mean wait's interval covers in 88 to 99 %: a percentile interval from 40 weeks is
     a little short.
     """
-    mean = WEEK / 400  # 2.8 × 400 jobs a week
-    queue = Queue(RATE / mean, mean, 40 * 1120)
+    mean = WEEK / 50  # 2.8 × 50 jobs a week
+    queue = Queue(RATE / mean, mean, 40 * 140)
     expected = formula.mean_wait(SERVERS, RATE / mean, mean)
     hits = 0
     for number in range(EXPERIMENTS):

@@ -20,6 +20,7 @@ from onega.experiment.pareto import (
     efficient,
     energy_machines,
     knee,
+    settings,
 )
 from reference import experiments as naive
 
@@ -128,6 +129,27 @@ def test_sleep_is_part_of_the_grid():
     assert list(made)[::2] == ["k=0, sleep never", "k=0, sleep 10m"]
     assert made["k=0, sleep 10m"].sleep is nap
     assert made["k=0, sleep never"].sleep is None
+
+
+def test_sleep_alone_is_a_grid_too():
+    nap = onega.Sleep(onega.SleepState(600, 5, 60, 100))
+    made = energy_machines(8, power=[onega.Power(250, 90)], sleep={"never": None, "10m": nap})
+    assert list(made) == ["sleep never", "sleep 10m"]
+    assert settings(made["sleep 10m"]) == {
+        "rates": "1",
+        "k_low": None,
+        "k_high": None,
+        "sleep_after": 600.0,
+    }
+
+
+@pytest.mark.verification
+def test_sleeping_saves_energy_and_costs_time():
+    nap = onega.Sleep(onega.SleepState(600, 5, 300, 100))
+    made = energy_machines(64, power=[onega.Power(250, 90)], sleep={"never": None, "10m": nap})
+    cost, pain = run(made, n=4).means()
+    assert cost[1] < cost[0]
+    assert pain[1] > pain[0]
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,9 @@ ENERGY = (
 )
 
 
+NAP = ("--sleep-power", 5, "--wake-delay", "2m", "--wake-power", 150)
+
+
 def test_plan_names_the_choices_between_energy_and_waiting(run, trace):
     said = run("plan", trace, *ENERGY, *QUICK)
     words = " ".join(said.out.split())
@@ -164,7 +167,11 @@ def test_a_model_can_be_the_source(run, trace, tmp_path):
         (("plan", "--target", "p95(wait)<1h", "--k", "1,2"), "--k is for --vary energy"),
         (("plan", "--target", "p95(wait)<1h", "--jobs", 5), "--jobs is for --model"),
         (("plan", "--target", "p95(wait)<1h", "--resample", "days"), "accepted: weeks, users"),
-        (("plan", "--vary", "energy"), "--rates and --power-busy"),
+        (("plan", "--vary", "energy"), "--vary energy needs --power-busy"),
+        (("plan", *ENERGY, "--sleep-power", 5), "--sleep-power needs --sleep-after"),
+        (("plan", *ENERGY, "--sleep-after", "1h"), "--sleep-after needs --sleep-power"),
+        (("plan", *ENERGY, "--sleep-after", "soon", *NAP), "not a duration"),
+        (("plan", *ENERGY[:2], *ENERGY[4:]), "need thresholds"),
         (("plan", *ENERGY[:6]), "--k for one both ways"),
         (("plan", *ENERGY[:6], "--k", "0:5"), "FROM:TO:STEP"),
         (("plan", *ENERGY[:6], "--k", "5:0:1"), "goes up"),

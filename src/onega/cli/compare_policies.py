@@ -144,7 +144,7 @@ def compare_policies(
 
         drawn = {kind: result.plot(kind) for kind in result.figure_kinds()}
         path = write_html(drawn, figures / "compare-policies.html", title="Policies compared")
-        remark(f"{len(drawn)} figures in {path}")
+        remark(f"figures ({', '.join(drawn)}) in {path}")
 
 
 def _speak(result: PolicyComparison, procs: int) -> None:

@@ -108,6 +108,19 @@ def plan(
     power_idle: Annotated[
         str | None, _option("--power-idle", "W,W[;…]", "Idle watts at each rate.", _ENERGY)
     ] = None,
+    sleep_after: Annotated[
+        str | None,
+        _option("--sleep-after", "T,…", "Idle processors sleep after: never,10m,1h.", _ENERGY),
+    ] = None,
+    sleep_power: Annotated[
+        float | None, _option("--sleep-power", "W", "Of a processor asleep.", _ENERGY)
+    ] = None,
+    wake_delay: Annotated[
+        str | None, _option("--wake-delay", "T", "From being needed to ready: 90s.", _ENERGY)
+    ] = None,
+    wake_power: Annotated[
+        float | None, _option("--wake-power", "W", "While waking up.", _ENERGY)
+    ] = None,
     cost: Annotated[
         str, _option("--cost", "M", "What to save: mean_power or energy.", _ENERGY)
     ] = "mean_power",
@@ -134,7 +147,8 @@ def plan(
     """
     if vary not in VARIES:
         raise ExperimentError(f"can't vary {vary!r}; {suggest(vary, VARIES)}")
-    flags = EnergyFlags(rates, rate_control, k, k_low, k_high, power_busy, power_idle)
+    given = {name: value for name, value in locals().items() if name in EnergyFlags.__slots__}
+    flags = EnergyFlags(**given)
     flags.check(vary)
     if vary != "energy" and not target:
         raise ExperimentError('give what has to hold, e.g. --target "p95(wait)<1h"')
@@ -219,7 +233,7 @@ def _tell(result: Plan | TradeOff, *, json: bool, figures: Path | None) -> None:
 
         drawn = {kind: result.plot(kind) for kind in result.figure_kinds()}
         path = write_html(drawn, figures / "plan.html", title="Plan")
-        remark(f"{len(drawn)} figures in {path}")
+        remark(f"figures ({', '.join(drawn)}) in {path}")
 
 
 def _speak(result: Plan) -> None:

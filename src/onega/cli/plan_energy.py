@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onega.cli.console import emit_table, out
+from onega.cli.experiment_options import listed
 from onega.core.errors import ExperimentError, SimulationError
+from onega.core.units import duration
 
 if TYPE_CHECKING:
     from onega.core.cluster import Cluster
+    from onega.core.sleep import Sleep
     from onega.experiment.pareto import TradeOff
 
 MOST_MACHINES = 2000
@@ -23,32 +26,46 @@ class EnergyFlags:
     """What was said on the command line; None where nothing was."""
 
     rates: str | None = None
-    rate_control: str = "workload"
     k: str | None = None
     k_low: str | None = None
     k_high: str | None = None
     power_busy: str | None = None
     power_idle: str | None = None
+    sleep_after: str | None = None
+    sleep_power: float | None = None
+    wake_delay: str | None = None
+    wake_power: float | None = None
+    rate_control: str = "workload"
 
     def check(self, vary: str) -> None:
         """Refuse flags that would have no effect, and a question that lacks something."""
-        given = {
-            f"--{name.replace('_', '-')}": getattr(self, name)
-            for name in self.__slots__
-            if name != "rate_control"
-        }
+        names = [name for name in self.__slots__ if name != "rate_control"]
+        given = [_flag(name) for name in names if getattr(self, name) is not None]
         if vary != "energy":
-            extra = [flag for flag, value in given.items() if value is not None]
-            if extra:
-                raise ExperimentError(f"{extra[0]} is for --vary energy; got --vary {vary}")
+            if given:
+                raise ExperimentError(f"{given[0]} is for --vary energy; got --vary {vary}")
             return
-        missing = [flag for flag in ("--rates", "--power-busy") if given[flag] is None]
-        if missing:
-            raise ExperimentError(f"--vary energy needs {' and '.join(missing)}")
-        if (self.k is None) == (self.k_low is None or self.k_high is None):
+        if self.power_busy is None or (self.rates is None and self.sleep_after is None):
             raise ExperimentError(
-                "--vary energy needs thresholds: --k for one both ways, or --k-low and --k-high"
+                "--vary energy needs --power-busy, and --rates or --sleep-after (or both)"
             )
+        thresholds = [one is not None for one in (self.k, self.k_low, self.k_high)]
+        if thresholds not in ([self.rates is not None, False, False], [False, True, True]):
+            raise ExperimentError(
+                "--rates need thresholds: --k for one both ways, or --k-low and --k-high"
+            )
+        asleep = [_flag(name) for name in _SLEEP if getattr(self, name) is not None]
+        if self.sleep_after is None and asleep:
+            raise ExperimentError(f"{asleep[0]} needs --sleep-after")
+        if self.sleep_after is not None and len(asleep) < len(_SLEEP):
+            raise ExperimentError(f"--sleep-after needs {', '.join(map(_flag, _SLEEP))}")
+
+
+_SLEEP = ("sleep_power", "wake_delay", "wake_power")
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def grid_of(flags: EnergyFlags, procs: int) -> dict[str, Cluster]:
@@ -56,29 +73,51 @@ def grid_of(flags: EnergyFlags, procs: int) -> dict[str, Cluster]:
     from onega.core.cluster import Power
     from onega.experiment.pareto import energy_machines
 
-    assert flags.rates is not None
-    assert flags.power_busy is not None
-    rates = _sets("--rates", flags.rates)
-    busy = _sets("--power-busy", flags.power_busy)
-    idle = _sets("--power-idle", flags.power_idle or "0")
-    powers = [_each("--power-busy", busy, len(rates)), _each("--power-idle", idle, len(rates))]
+    rates = None if flags.rates is None else _sets("--rates", flags.rates)
+    count = 1 if rates is None else len(rates)
+    busy = _each("--power-busy", _sets("--power-busy", flags.power_busy or ""), count)
+    idle = _each("--power-idle", _sets("--power-idle", flags.power_idle or "0"), count)
+    lows = flags.k or flags.k_low
     try:
-        power = [Power(*one) for one in zip(*powers, strict=True)]
+        made = energy_machines(
+            procs,
+            rates=rates,
+            power=[Power(*one) for one in zip(busy, idle, strict=True)],
+            k_low=() if lows is None else _numbers("--k" if flags.k else "--k-low", lows),
+            k_high=None if flags.k_high is None else _numbers("--k-high", flags.k_high),
+            sleep=_naps(flags),
+            kind=flags.rate_control,
+        )
     except SimulationError as error:
         raise ExperimentError(str(error)) from None
-    made = energy_machines(
-        procs,
-        rates=rates,
-        power=power,
-        k_low=_numbers("--k" if flags.k else "--k-low", flags.k or flags.k_low or ""),
-        k_high=None if flags.k_high is None else _numbers("--k-high", flags.k_high),
-        kind=flags.rate_control,
-    )
     if len(made) > MOST_MACHINES:
         raise ExperimentError(
             f"{len(made)} machines are too many here (at most {MOST_MACHINES}); use onega sweep"
         )
     return made
+
+
+def _naps(flags: EnergyFlags) -> dict[str, Sleep | None] | None:
+    """Read ``never,10m,1h``: what idle processors do, by name."""
+    if flags.sleep_after is None:
+        return None
+    from onega.core.sleep import Sleep, SleepState
+
+    assert flags.sleep_power is not None
+    assert flags.wake_delay is not None
+    assert flags.wake_power is not None
+    naps: dict[str, Sleep | None] = {}
+    for word in listed("--sleep-after", flags.sleep_after):
+        try:
+            state = None if word == "never" else (duration(word), duration(flags.wake_delay))
+        except ValueError as error:
+            raise ExperimentError(f"--sleep-after, --wake-delay: {error}, or never") from None
+        naps[word] = None
+        if state is not None:
+            timeout, delay = state
+            asleep = SleepState(timeout, flags.sleep_power, delay, flags.wake_power)
+            naps[word] = Sleep(asleep)
+    return naps
 
 
 def _sets(flag: str, text: str) -> list[tuple[float, ...]]:
@@ -122,13 +161,13 @@ def speak_trade_off(result: TradeOff) -> None:
             continue
         cells: list[Any] = [row["machine"]]
         for measure in (result.cost, result.pain):
-            key = measure.key
-            ends = f"{measure.show(row[f'{key}_low'])} … {measure.show(row[f'{key}_high'])}"
-            cells += [measure.show(row[key]), ends, f"{100 * row[f'{key}_change']:+.1f} %"]
+            key = f"{measure.key}_change"
+            ends = f"{100 * row[f'{key}_low']:+.1f}..{100 * row[f'{key}_high']:+.1f}"
+            cells += [measure.show(row[measure.key]), f"{100 * row[key]:+.1f} % ({ends})"]
         rows.append((*cells, row["met"], row["choice"]))
     columns = ["machine"]
     for measure in (result.cost, result.pain):
-        columns += [measure.words, f"{100 * result.confidence:g} %", "change"]
+        columns += [measure.words, f"change ({100 * result.confidence:g} %)"]
     title = f"The front: {len(front)} of {len(result.names)} machines"
     emit_table(title, rows, [*columns, "met", "choice"])
     for sentence in sentences(result):

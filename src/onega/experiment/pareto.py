@@ -146,7 +146,9 @@ class TradeOff(Plottable):
                 here = self.replicates.interval(measure, name)
                 key = measure.key
                 row |= {key: here.mean, f"{key}_low": here.low, f"{key}_high": here.high}
-                row |= {f"{key}_change": float(np.mean(self.changes(measure)[:, place]))}
+                change = self.replicates.interval_of(self.changes(measure)[:, place])
+                row |= {f"{key}_change": change.mean}
+                row |= {f"{key}_change_low": change.low, f"{key}_change_high": change.high}
             row["on_front"] = name in front
             row["met"] = self.trials[place].met if self.trials else None
             row["choice"] = ", ".join(what for what, which in named.items() if which == name)
@@ -281,9 +283,9 @@ def knee(cost: Floats, pain: Floats) -> int:
 def energy_machines(
     procs: int,
     *,
-    rates: Iterable[tuple[float, ...]],
     power: Iterable[Power],
-    k_low: Iterable[float],
+    rates: Iterable[tuple[float, ...]] | None = None,
+    k_low: Iterable[float] = (),
     k_high: Iterable[float] | None = None,
     sleep: Mapping[str, Sleep | None] | None = None,
     kind: str = "workload",
@@ -295,7 +297,8 @@ def energy_machines(
     procs
         Processors.
     rates, power
-        Sets of two rates (low, high), and the power that belongs to each set.
+        Sets of two rates (low, high), and the power that belongs to each set. Without rates, one
+        power, and rate 1 throughout.
     k_low, k_high
         Thresholds; all pairs with k_low ≤ k_high. Without ``k_high``, one threshold for both ways
         (seed 001, Figure 3).
@@ -304,26 +307,46 @@ def energy_machines(
     kind
         ``"workload"`` or ``"queue"``: what thresholds are about.
     """
-    speeds, powers, lows = list(rates), list(power), list(k_low)
+    clocks = _clocks(rates, list(power), list(k_low), k_high, kind)
+    result: dict[str, Cluster] = {}
+    for (rest, nap), (clock, control, watts) in product((sleep or {"": None}).items(), clocks):
+        words = [clock, "" if sleep is None else f"sleep {rest}"]
+        name = ", ".join(word for word in words if word)
+        try:
+            result[name] = Cluster(procs, control, watts, sleep=nap)
+        except SimulationError as error:
+            raise ExperimentError(f"{name}: {error}") from None
+    return result
+
+
+def _clocks(
+    rates: Iterable[tuple[float, ...]] | None,
+    powers: list[Power],
+    lows: list[float],
+    k_high: Iterable[float] | None,
+    kind: str,
+) -> list[tuple[str, RateControl, Power]]:
+    """Return all pairs of rates and thresholds by name, each with its power."""
+    speeds = [(1.0,)] if rates is None else list(rates)
     if len(speeds) != len(powers):
         raise ExperimentError(
             f"every set of rates needs its power: {len(speeds)} sets, {len(powers)} powers"
         )
+    if rates is None:
+        return [("", RateControl(), powers[0])]
     highs = None if k_high is None else list(k_high)
     pairs = [(k, k) for k in lows] if highs is None else list(product(lows, highs))
-    result: dict[str, Cluster] = {}
-    grid = product((sleep or {"": None}).items(), zip(speeds, powers, strict=True), pairs)
-    for (rest, nap), (speed, watts), (low, high) in grid:
+    result = []
+    for (speed, watts), (low, high) in product(zip(speeds, powers, strict=True), pairs):
         if low > high:
             continue
         name = f"k={_short(low)}" if highs is None else f"k={_short(low)}..{_short(high)}"
         name += "" if len(speeds) == 1 else f", rates {speed[0]:g}/{speed[-1]:g}"
-        name += "" if sleep is None else f", sleep {rest}"
         try:
             control = RateControl(kind, rates=speed, k_low=low, k_high=high)  # type: ignore[arg-type]
-            result[name] = Cluster(procs, control, watts, sleep=nap)
         except SimulationError as error:
             raise ExperimentError(f"{name}: {error}") from None
+        result.append((name, control, watts))
     if not result:
         raise ExperimentError("no pair of thresholds has k_low ≤ k_high; nothing to compare")
     return result

@@ -122,7 +122,7 @@ class Replicates(Plottable):
         ``kind="student"``: of its expected value, x̄ ± t·s/√n. ``kind="percentile"``: the middle
         share ``level`` of the replicates. By default the one that is right for the source.
         """
-        return self._interval(self.of(measure, policy), kind)
+        return self.interval_of(self.of(measure, policy), kind)
 
     def difference(
         self,
@@ -133,7 +133,7 @@ class Replicates(Plottable):
         kind: Kind | None = None,
     ) -> Interval:
         """Confidence interval of ``policy − than`` (the first), paired replicate by replicate."""
-        return self._interval(self.of(measure, policy) - self.of(measure, than), kind)
+        return self.interval_of(self.of(measure, policy) - self.of(measure, than), kind)
 
     def to_polars(self) -> pl.DataFrame:
         """One row per replicate and policy: replicate, policy, removed, measures."""
@@ -184,7 +184,8 @@ class Replicates(Plottable):
                 result[f"{before}{measure.key}_high"] = found.high
         return result
 
-    def _interval(self, values: Floats, kind: Kind | None) -> Interval:
+    def interval_of(self, values: Floats, kind: Kind | None = None) -> Interval:
+        """Confidence interval of anything that has one value per replicate."""
         chosen = kind or self.kind
         if chosen == "student":
             return mean_interval(values, level=self.level)
