@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 HOST = "127.0.0.1"
-START = 60.0
+START = 180.0
+"""Seconds that everything may take to start: machines that run tests are busy."""
 
 
 class DaskCluster:

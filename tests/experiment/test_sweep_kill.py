@@ -39,7 +39,7 @@ def kill_at_random(folder, chance, *more):
     """Kill the driver when it has stored a random number of runs more; returns whether it lived."""
     driver = start(folder, *more)
     goal = stored(folder) + chance.randint(0, 12)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     while driver.poll() is None and stored(folder) < goal:
         assert time.monotonic() < deadline
         time.sleep(0.001)

@@ -64,7 +64,7 @@ def job_table(schedule: Schedule) -> pl.DataFrame:
         "bounded_slowdown": bounded_slowdown(response, service),
         "energy": pl.Series("energy", energy, dtype=pl.Float64)
         if energy is not None
-        else pl.repeat(None, len(schedule), dtype=pl.Float64, eager=True),
+        else pl.Series([None], dtype=pl.Float64).new_from_index(0, len(schedule)),
         "procs": schedule.workload.table["procs"],
         "work": schedule.work,
         "displaced": response - wait - service if schedule.pieces else np.zeros(len(schedule)),
@@ -87,6 +87,8 @@ def _states(schedule: Schedule) -> pl.Series:
     if schedule.policy is None:
         return schedule.workload.table["status"].cast(pl.String).alias("state")
     # By Polars: a column of texts made from Python costs more than the simulation.
+    if not schedule.limited.any():
+        return pl.Series("state", ["completed"]).new_from_index(0, len(schedule))
     limited = pl.Series("state", schedule.limited)
     states = pl.when(limited).then(pl.lit("timeout")).otherwise(pl.lit("completed"))
     return pl.select(states.alias("state")).to_series()
