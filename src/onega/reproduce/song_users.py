@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from onega.core.workload import Workload
 from onega.reproduce import printed_song as printed
 from onega.reproduce.result import Absent, Chapter, SeedFigure, SeedTable, Value
 from onega.reproduce.song_logs import SongLog, drawn_for, seed_table
+
+if TYPE_CHECKING:
+    from onega.core.chains import Ints
+    from onega.experiment.feedback import Feedback
 
 BOUNDS: Final = (1, 100, 300, 1000, 2000, np.inf)
 """Classes of Table 5.1; the seed prints 500 for 300 (docs/describe.md)."""
@@ -114,7 +118,6 @@ def feedback_chapter(logs: tuple[SongLog, ...]) -> tuple[Chapter, tuple[Absent, 
     """Tables 6.2 and 6.3, Figures 6.1–6.4; and the logs that can't tell of reactions."""
     from onega.experiment.feedback import feedback
     from onega.experiment.feedback_state import cut_points, seen_at_submission
-    from onega.figures import seeds as draw
 
     levels, evidence, absent = [], [], []
     figures: list[SeedFigure] = []
@@ -137,21 +140,7 @@ def feedback_chapter(logs: tuple[SongLog, ...]) -> tuple[Chapter, tuple[Absent, 
             (f"{log.name}: share, %", tuple(Value(100 * s, digits=1) for s in shares["share"]))
         )
         if log.name in ("KTH", "CTC") or not log.known:
-            figures += [
-                SeedFigure(
-                    f"Figure 6.1, {log.name}", "waiting jobs", partial(draw.waiting, waiting)
-                ),
-                SeedFigure(
-                    f"Figure 6.{3 if log.name == 'CTC' else 2}, {log.name}",
-                    "reactions to the queue",
-                    partial(found.plot, "curves"),
-                ),
-                SeedFigure(
-                    f"Figure 6.4, {log.name}",
-                    "the same between 13 and 16 o'clock",
-                    partial(found.plot, "curves", hours=(13, 16)),
-                ),
-            ]
+            figures += _feedback_figures(log, found, waiting)
     if not levels:
         return Chapter("Reactions of users", ()), tuple(absent)
     names = ("WR+", "WR−", "OR+", "OR−", "WP+", "WP−", "OP+", "OP−")
@@ -162,3 +151,16 @@ def feedback_chapter(logs: tuple[SongLog, ...]) -> tuple[Chapter, tuple[Absent, 
                    ("log", *names), evidence, logs),
     )  # fmt: skip
     return Chapter("Reactions of users", (*tables, *figures)), tuple(absent)
+
+
+def _feedback_figures(log: SongLog, found: Feedback, waiting: Ints) -> list[SeedFigure]:
+    """Figures 6.1, 6.2 (6.3 for CTC) and 6.4."""
+    from onega.figures import seeds as draw
+
+    curves = f"Figure 6.{3 if log.name == 'CTC' else 2}, {log.name}"
+    afternoon = partial(found.plot, "curves", hours=(13, 16))
+    return [
+        SeedFigure(f"Figure 6.1, {log.name}", "waiting jobs", partial(draw.waiting, waiting)),
+        SeedFigure(curves, "reactions to the queue", partial(found.plot, "curves")),
+        SeedFigure(f"Figure 6.4, {log.name}", "the same between 13 and 16 o'clock", afternoon),
+    ]
