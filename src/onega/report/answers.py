@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 GROUPS: Final = 4
 """Groups of users: so many describe most logs (seed 002, §5.4.1)."""
 
+PRECISION: Final = 0.03
+"""Relative half-width of the interval of a measured throughput."""
+
 DEFAULT_MODEL: Final = "markov-pair"
 """What is fitted if no model is given: the family that is nearest on archive logs."""
 
@@ -182,7 +185,7 @@ def _saturation(log: Workload, machine: Cluster, seed: Rng) -> dict[str, Stabili
 
     return {
         policy: saturated_stability(
-            log, procs=machine.procs, policy=policy, precision=0.02, rng=child(seed, place)
+            log, procs=machine.procs, policy=policy, precision=PRECISION, rng=child(seed, place)
         )
         for place, policy in enumerate(("fcfs", "easy"))
     }  # fmt: skip

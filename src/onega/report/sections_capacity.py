@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from onega.core.units import humanise_seconds
 from onega.pages import Block, Fact, Facts, Notes, Paragraph, Picture, Section, Table
 from onega.queueing.words import percent
-from onega.report.answers import Answers
+from onega.report.answers import PRECISION, Answers
 
 NAMES = {"fcfs": "First come, first served", "easy": "EASY backfilling"}
 
@@ -91,7 +91,7 @@ def _usable_table(answers: Answers) -> Table:
     ]  # fmt: skip
     note = (
         "Measured: the log's own jobs, drawn one after another into a queue that never empties, "
-        "to within 2 %. The formula takes run times as independent of widths."
+        f"to within {percent(PRECISION)}. The formula takes run times as independent of widths."
     )
     columns = ("", "of the machine can be used", "keeps up with a job every")
     return Table("How much of the machine can be used", columns, tuple(rows), note)
