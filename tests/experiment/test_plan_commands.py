@@ -171,7 +171,7 @@ def test_a_model_can_be_the_source(run, trace, tmp_path):
         (("plan", *ENERGY, "--sleep-power", 5), "--sleep-power needs --sleep-after"),
         (("plan", *ENERGY, "--sleep-after", "1h"), "--sleep-after needs --sleep-power"),
         (("plan", *ENERGY, "--sleep-after", "soon", *NAP), "not a duration"),
-        (("plan", *ENERGY[:2], *ENERGY[4:]), "need thresholds"),
+        (("plan", *ENERGY[:2], *ENERGY[4:]), "--rates or --sleep-after"),
         (("plan", *ENERGY[:6]), "--k for one both ways"),
         (("plan", *ENERGY[:6], "--k", "0:5"), "FROM:TO:STEP"),
         (("plan", *ENERGY[:6], "--k", "5:0:1"), "goes up"),
