@@ -76,6 +76,26 @@ def test_a_run_has_the_numbers_of_the_library(client, tmp_path):
     assert run["name"] == "spf+easy, 8 processors, rates by queue, knows runtime, limits enforced"
 
 
+MACHINE = """
+whole_nodes = true
+[[nodes]]
+count = 4
+procs = 2
+"""
+
+
+@pytest.mark.verification  # the loop of a machine with nodes takes a minute to compile
+def test_a_machine_can_be_described_whole(client, tmp_path):
+    run = client.run(client.upload(SWF), "easy", cluster=MACHINE)
+    group = onega.NodeGroup(4, 2)
+    machine = onega.Cluster(nodes=[group], whole_nodes=True)
+    expected = onega.simulate(as_log(SWF, tmp_path=tmp_path), machine, "easy").summary()
+    assert run["result"]["procs"] == 8
+    assert run["result"]["mean_wait"] == expected["mean_wait"]
+    assert run["name"] == "easy, machine as described"
+    assert client.get(f"/api/runs/{run['id']}/window").json()["height"] == 8
+
+
 def test_what_the_log_says_happened_is_a_run_too(client, tmp_path):
     run = client.run(client.upload(SWF), "observed")
     expected = onega.Schedule.observed(as_log(SWF, tmp_path=tmp_path)).summary()
@@ -192,6 +212,8 @@ def test_a_target_that_is_none_is_refused(client, log):
     assert "wait is short" in answer.json()["error"]
 
 
+OUTSIDE = '[[partitions]]\nname = "a"\nprocs = 64\npolicy = "slurm:/etc/passwd"'
+
 REFUSED = [
     ({"policy": "nonsense"}, "unknown policy"),
     ({"policy": "slurm:/etc/passwd"}, "policy"),
@@ -201,6 +223,12 @@ REFUSED = [
     ({"power": {"busy": [-1]}}, "power"),
     ({"unknown": 1}, "unknown"),
     ({"knowledge": "all"}, "knowledge"),
+    ({"cluster": "procs = "}, "no TOML"),
+    ({"cluster": "prcs = 4"}, "prcs"),
+    (
+        {"cluster": '[[partitions]]\nname = "a"\nprocs = 64\npolicy = "slurm:/etc/passwd"'},
+        "partition",
+    ),
 ]
 
 

@@ -26,9 +26,9 @@ from onega.web.api import (
     written,
 )
 from onega.web.desk import Desk
+from onega.web.machine import machine_of
 from onega.web.schemas import ID, ItemAnswer, TableFormat
 from onega.web.store import Item
-from onega.web.tasks import machine_of
 
 MOST_COMPARED: Final = 8
 COMPARED: Final = (
@@ -82,7 +82,6 @@ def run(desk: AtDesk, given: schemas.RunRequest) -> dict[str, Any]:
 def _check(asked: dict[str, Any], source: Item) -> None:
     """Refuse at once what the simulation would refuse later."""
     assert source.result is not None
-    procs = asked["procs"] or source.result["procs"]
     if asked["policy"] == "observed":
         if not source.result["waits"]:
             raise SimulationError(
@@ -90,9 +89,7 @@ def _check(asked: dict[str, Any], source: Item) -> None:
             )
         return
     Policy.parse(asked["policy"])
-    if procs is None:
-        raise SimulationError("the log doesn't say how many processors the machine has; give procs")
-    machine_of(procs, asked["rate_control"], asked["power"])
+    machine_of(asked, source.result["procs"])
 
 
 def _called(asked: dict[str, Any], source: Item) -> str:
@@ -100,6 +97,8 @@ def _called(asked: dict[str, Any], source: Item) -> str:
     name = str(asked["policy"])
     if asked["procs"] and asked["procs"] != source.result["procs"]:
         name += f", {asked['procs']:,} processors"
+    if asked["cluster"]:
+        name += ", machine as described"
     control = asked["rate_control"]
     if control and control["kind"] != "none":
         name += f", rates by {control['kind']}"

@@ -63,6 +63,13 @@ class RunRequest(Given):
     ] = "easy"
     name: Name | None = None
     procs: Annotated[Procs | None, Field(description="the log's own machine by default")] = None
+    cluster: Annotated[
+        str | None,
+        Field(
+            max_length=20_000,
+            description="the machine in TOML, as `onega cluster init` writes it; other keys win",
+        ),
+    ] = None
     knowledge: Literal["estimate", "runtime"] | None = None
     ties: Literal["instant", "event"] = "instant"
     enforce_limits: bool = False

@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from onega.core.cluster import Cluster, Power, RateControl
-from onega.core.errors import ModelError, SimulationError, TraceError
+import numpy as np
+
+from onega.core.errors import ModelError, TraceError
 from onega.core.plain import plain
 from onega.core.workload import Workload
 from onega.traces.files import atomic_writer
@@ -169,7 +170,7 @@ def simulate_run(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
         "report": _findings(report),
         "figures": figures,
         "begin": float(schedule.workload.column("submit").min()),
-        "end": float(schedule.end.max()),
+        "end": float(np.nanmax(schedule.end)),
         "epoch": log.meta.epoch,
         "log_name": log.meta.source,
         "provenance": [*schedule.workload.meta.provenance, *schedule.provenance],
@@ -180,20 +181,16 @@ def _schedule(log: Workload, request: Request, tell: Tell) -> tuple[Schedule, Re
     from onega.core.schedule import Schedule
     from onega.simulation.simulate import simulate
     from onega.traces.cleaning import simulable
+    from onega.web.machine import machine_of
 
-    procs = request.get("procs") or log.meta.procs
     if request["policy"] == "observed":
-        observed = Schedule.observed(log, procs)
+        observed = Schedule.observed(log, request.get("procs") or log.meta.procs)
         return observed, observed.report
-    if procs is None:
-        raise SimulationError(
-            "the log doesn't say how many processors the machine has; say how many"
-        )
     jobs, report = simulable(log)
     tell(0.1, "simulating (the first run of a kind compiles)")
     schedule = simulate(
         jobs,
-        machine_of(procs, request.get("rate_control"), request.get("power")),
+        machine_of(request, log.meta.procs),
         request["policy"],
         knowledge=request.get("knowledge"),
         ties=request["ties"],
@@ -202,12 +199,6 @@ def _schedule(log: Workload, request: Request, tell: Tell) -> tuple[Schedule, Re
         progress=lambda share: tell(0.1 + 0.7 * share),
     )
     return schedule, report
-
-
-def machine_of(procs: int, rate_control: Request | None, power: Request | None = None) -> Cluster:
-    """Make the cluster that a request describes; raises as its parts do."""
-    control = RateControl(**rate_control) if rate_control else RateControl()
-    return Cluster(procs, control, Power(**power) if power else None)
 
 
 def fit_model(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:

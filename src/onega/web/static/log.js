@@ -44,9 +44,11 @@ if (runs) {
     if (other) policies.push(other);
     if (!policies.length) throw new Error("Choose at least one policy.");
     const control = rateControl(data);
+    const cluster = data.get("cluster").trim();
     const common = {
       log: runs.dataset.log,
-      procs: number(data, "procs"),
+      cluster: cluster || null,
+      procs: cluster ? null : number(data, "procs"),
       knowledge: data.get("knowledge") || null,
       ties: data.get("ties"),
       enforce_limits: data.get("enforce_limits") !== null,

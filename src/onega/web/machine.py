@@ -1,0 +1,45 @@
+"""The machine of a request: its own words over those of a description, over the log's size."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from onega.core.cluster import Cluster
+from onega.core.cluster_file import check_settings, make_cluster
+from onega.core.errors import SimulationError
+from onega.web.schemas import POLICY
+
+SIZES = {"procs", "nodes", "partitions"}
+"""Any of these says how large a machine is."""
+
+
+def machine_of(request: Mapping[str, Any], log_procs: int | None) -> Cluster:
+    """Make the cluster that a request describes; raises as its parts do."""
+    settings = _described(request.get("cluster") or "")
+    given = ("procs", "rate_control", "power")
+    settings |= {name: request[name] for name in given if request.get(name)}
+    if not settings.keys() & SIZES:
+        if log_procs is None:
+            raise SimulationError(
+                "the log doesn't say how many processors the machine has; give procs"
+            )
+        settings["procs"] = log_procs
+    return make_cluster(settings)
+
+
+def _described(text: str) -> dict[str, Any]:
+    """Read a description in TOML, as `onega cluster init` writes it."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SimulationError(f"the machine's description is no TOML: {error}") from None
+    settings = check_settings(data)
+    for part in settings.get("partitions", ()):
+        # The command's policies may name a file (slurm:FILE); a request's may not.
+        policy = str(part.get("policy", "fcfs"))
+        if not re.fullmatch(POLICY, policy):
+            raise SimulationError(f"a partition's policy is ORDER[+BACKFILL]; got {policy[:40]!r}")
+    return settings
