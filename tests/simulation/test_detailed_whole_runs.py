@@ -245,6 +245,19 @@ def test_a_moldable_job_is_ended_at_the_limit_of_the_shape_it_took():
     assert "timeout" in schedule.events["event"].to_list()
 
 
+def test_a_job_with_one_shape_left_has_that_shape():
+    options = {"job": [1, 1], "procs": [16, 4], "runtime": [10.0, 40.0]}
+    workload = Workload(
+        {"submit": [0.0, 1.0], "runtime": [9.0, 8.0], "procs": [2, 3], "estimate": [None, 6.0]}
+    )
+    schedule = simulate(workload, 4, "fcfs", moldable=options, enforce_limits=True)
+    assert schedule.workload.column("procs").tolist() == [4, 3]
+    assert schedule.workload.column("runtime").tolist() == [40, 8]
+    assert schedule.workload.table["estimate"].to_list() == [None, 6]
+    assert schedule.start.tolist() == [0, 40]
+    assert schedule.summary()["utilisation"] == pytest.approx((4 * 40 + 3 * 6) / (4 * 46))
+
+
 def test_molding_helps_where_jobs_scale():
     rigid = simulate(LOG, 240, "easy").summary()["mean_response"]
     molded = simulate(LOG, 240, "easy", moldable=AmdahlSpeedup(0.0)).summary()["mean_response"]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 
 from onega.core.cluster import Cluster
 from onega.core.errors import SimulationError
@@ -47,7 +48,7 @@ def simulate_detailed(
     how = f"rate control={machine.rates.kind}, enforce_limits={enforce_limits}"
     what = "detailed machine, ties=instant"
     return make_schedule(
-        prepared.arrivals.workload,
+        prepared.arrivals.workload if given.moldable is None else _as_shaped(prepared),
         machine,
         policy,
         (problem, outcome, prepared.arrivals.row),
@@ -97,6 +98,28 @@ def _run_to_the_end(
                 jobs=prepared.arrivals.jobs.table["job"].gather(late).to_list(),
             )
         horizon = prepared.t0 + 2 * (horizon - prepared.t0)
+
+
+def _as_shaped(prepared: Prepared) -> Workload:
+    """Give jobs for which a single shape is left that shape; the run tells those of the others."""
+    arrivals, options = prepared.arrivals, prepared.shapes.options
+    jobs, first = arrivals.jobs, prepared.rows.first_option
+    own = np.where(prepared.shapes.limited[first], jobs.column("estimate"), jobs.column("runtime"))
+    other = (options.procs[first] != jobs.column("procs")) | (options.work[first] != own)
+    single = np.flatnonzero((prepared.rows.options == 1) & (arrivals.done == 0) & other)
+    row, shape = arrivals.row[single], first[single]
+    columns = []
+    for name, values in (
+        ("procs", options.procs),
+        ("runtime", options.work),
+        ("estimate", options.expect),
+    ):
+        if arrivals.workload.has(name):
+            changed = np.array(arrivals.workload.column(name))
+            known = np.isfinite(changed[row])  # who has no estimate gets none
+            changed[row[known]] = values[shape[known]]
+            columns.append(pl.Series(name, changed).fill_nan(None))
+    return arrivals.workload.with_columns(*columns, note="shapes of moldable jobs")
 
 
 def _without_unnoticed(prepared: Prepared, outcome: Outcome) -> Outcome:

@@ -60,7 +60,7 @@ def read_delimited(
         else:
             reading.at_once(block)
     if not reading.frames:
-        raise TraceError("holds a header line only, no jobs", path=path)
+        raise TraceError("holds a header line only, no rows", path=path)
     return TextTable(pl.concat(reading.frames), reading.names)
 
 
