@@ -401,6 +401,20 @@ def test_dependents_think_and_are_dropped():
     assert out.end.tolist()[3:] == [6, 6, 6]
 
 
+def test_a_dependent_that_was_cancelled_does_not_prolong_the_run():
+    jobs = [job(0, 1, 1), job(0, 1, 1, after=0, think=3), job(1, 2, 1, chunks=2, chunk=[1])]
+    out = simulate(
+        jobs,
+        capacity=[[1], [1]],
+        pooled=False,
+        events=[(0, codes.DRAIN, 1), (2, codes.CANCEL, 1), (3, codes.FAIL, 0)],
+    )
+    assert states(out) == ["completed", "cancelled", "unstarted"]
+    # it would have come at 4; the last that happened is the failure at 3
+    assert told(out)[-1] == (3.0, "failed", -1, 0)
+    assert parts(out) == []
+
+
 def test_a_run_may_begin_in_the_middle():
     jobs = [
         job(-5, 2, 8, initial_start=-3, initial_done=3, expect=10, completion=1),
