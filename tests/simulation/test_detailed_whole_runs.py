@@ -18,6 +18,7 @@ from onega import (
     Partition,
     Power,
     Queue,
+    RateControl,
     SimulationError,
     Sleep,
     SleepState,
@@ -26,6 +27,8 @@ from onega import (
     simulate,
 )
 from onega.simulation import detailed
+from onega.simulation.detailed import simulate_detailed
+from onega.simulation.detailed_arrivals import Circumstances
 from onega.simulation.detailed_build import Prepared
 
 DAY = 86400.0
@@ -270,6 +273,24 @@ def test_a_run_continues_from_its_own_state():
     rest = LOG.select(pl.col("submit") >= at)
     again = simulate(rest, 24, "spf+easy", initial=whole.state_at(at))
     np.testing.assert_allclose(again.end[-len(rest) :], whole.end[-len(rest) :], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "control",
+    [
+        RateControl("random", rates=(0.5, 1.0, 2.0), p_low=0.3, p_high=0.4),
+        RateControl("queue", rates=(0.5, 1.0), k_low=3, k_high=9),
+        RateControl("workload", rates=(0.5, 1.0), k_low=1e3, k_high=2e4),
+    ],
+    ids=lambda control: control.kind,
+)
+@pytest.mark.parametrize("policy", ["fcfs", "spf+easy", "fcfs+conservative"])
+def test_without_anything_it_is_the_plain_machine(control, policy):
+    plain = simulate(LOG, Cluster(24, control), policy, rng=7)
+    rule = onega.Policy.parse(policy).knowing("estimate")
+    same = simulate_detailed(LOG, Cluster(24, control), rule, Circumstances(), rng=7)
+    np.testing.assert_allclose(same.start, plain.start, rtol=1e-12)
+    np.testing.assert_allclose(same.end, plain.end, rtol=1e-12)
 
 
 def test_ties_by_event_are_of_the_plain_pool():

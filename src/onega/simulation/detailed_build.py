@@ -102,7 +102,7 @@ class Prepared:
             RULES[rule.rule],
             rule.interval or 0.0,
             machine.rates,
-            setup.make_draws(machine.rates, self.rows.submit.size, self.seed),
+            _draws(machine, self.rows.submit.size, self.seed),
             own,
         )
 
@@ -302,6 +302,12 @@ def _users(jobs: Workload, layout: Layout) -> Ints:
     if any(policy.order == MULTIFACTOR for policy in layout.policies):
         return groups.users(jobs)[0]
     return np.zeros(len(jobs), np.int64)
+
+
+def _draws(machine: Cluster, jobs: int, seed: SeedSequence) -> Floats:
+    """Return the plain machine's draws of random rate control: of arrivals, then of departures."""
+    drawn = setup.make_draws(machine.rates, jobs, seed)
+    return np.concatenate([drawn[::2], drawn[1::2]])
 
 
 def _sleep(machine: Cluster) -> Sleep | None:
