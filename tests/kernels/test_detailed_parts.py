@@ -25,6 +25,7 @@ def blank(capacity, *, pooled=False, placement=codes.FIRST_FIT, whole=False, sle
     """Memory of a machine with these nodes in one partition, and one job."""
     problem = random_problem(0, MECHANISMS["plain"])
     nodes = np.asarray(capacity, float).reshape(len(capacity), -1)
+    kinds, options = nodes.shape[1], problem.options
     return Memory(
         replace(
             problem,
@@ -34,6 +35,8 @@ def blank(capacity, *, pooled=False, placement=codes.FIRST_FIT, whole=False, sle
                 np.array([codes.STATIC]), np.array([1]), np.array([placement]), np.array([whole])
             ),
             sleep=sleep,
+            options=replace(options, chunk=np.ones((options.procs.size, kinds))),
+            calendar=replace(problem.calendar, amount=np.zeros((0, kinds))),
         )
     )
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import callee, floats, ints
+from onega.kernels.detailed_choose import allowed, fits_total, none_allowed, plan_nodes, shorter
 from onega.kernels.detailed_codes import NO_BACKFILL
-from onega.kernels.detailed_easy import allowed, fits_total, none_allowed, plan_nodes, shorter
 from onega.kernels.detailed_hold import start
 from onega.kernels.detailed_place import enough, place, shared_fit
 from onega.kernels.detailed_plan import (

@@ -156,7 +156,11 @@ def come_free(s: Record, slot: int, number: int, later: Floats, totals: Floats) 
     link = slots(s.slots_at)[slot].link
     while link >= 0:
         one = links(s.links_at)[link]
-        if flags(s.usable_at)[one.node]:
+        if s.unit and flags(s.usable_at)[one.node]:
+            have = later[one.node]
+            later[one.node] = have + one.chunks
+            totals[0] += max(have + one.chunks, 0.0) - max(have, 0.0)
+        elif flags(s.usable_at)[one.node]:
             for k in range(s.kinds):
                 amount = amount_of(s, option, one.node, one.chunks, k)
                 at = one.node * s.kinds + k

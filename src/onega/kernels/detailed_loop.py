@@ -247,7 +247,7 @@ def _pass_partition(s: Record, number: int, own: Any) -> int:  # noqa: ANN401
         pass_general(s, number)
         return MORE
     # The order of sleeping nodes changes with time, and with it the reservation's nodes.
-    steady = p.order == STATIC and (s.sleeps == 0 or s.pooled)
+    steady = (p.order == STATIC or p.order == MULTIFACTOR) and (s.sleeps == 0 or s.pooled)
     if not steady or not newcomer_only(s, number):
         pass_simple(s, number)
     return MORE
@@ -259,6 +259,7 @@ def _pass(s: Record, own: Any) -> int:  # noqa: ANN401
     s.claimed = 0
     if s.factors and s.now >= s.keys_due:
         s.keys_due = s.now + s.period
+        s.changed = 1
         for number in range(s.parts):
             if partitions(s.partitions_at)[number].order == MULTIFACTOR:
                 recompute_keys(s, number, own)

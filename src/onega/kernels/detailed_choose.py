@@ -1,0 +1,70 @@
+"""What all passes ask: does an option fit now, do accounts allow it, which one is shorter."""
+
+from __future__ import annotations
+
+from onega.kernels.addressed import callee, flags, floats, ints
+from onega.kernels.detailed_place import place, shared_fit
+from onega.kernels.detailed_queue import choices, known_left
+from onega.kernels.detailed_state import Record, gots, partitions
+from onega.kernels.detailed_usage import within_limits
+from onega.kernels.engine import Floats
+
+
+@callee
+def fits_total(s: Record, totals: Floats, number: int, option: int) -> bool:
+    """Tell whether a partition's nodes have enough in all; they may still be the wrong ones."""
+    chunks = ints(s.chunks_at)[option]
+    chunk = floats(s.chunk_at)
+    for k in range(s.kinds):
+        if chunks * chunk[option * s.kinds + k] > totals[number * s.kinds + k]:
+            return False
+    return True
+
+
+@callee
+def fits_now(s: Record, number: int, option: int) -> bool:
+    """Find nodes for an option now, whatever comes later."""
+    if not fits_total(s, floats(s.total_avail_at), number, option):
+        return False
+    avail = floats(s.avail_at)
+    if not shared_fit(s, avail, s.nodes * s.kinds, option):
+        return False
+    return place(s, avail, 0, number, option)
+
+
+@callee
+def allowed(s: Record, job: int, option: int) -> bool:
+    """Tell whether a job's accounts allow an option."""
+    return s.accounts == 0 or within_limits(s, job, ints(s.procs_at)[option])
+
+
+@callee
+def none_allowed(s: Record, job: int) -> bool:
+    """Tell whether a job's accounts are full: it is passed over."""
+    first, count = choices(s, job)
+    option = first
+    while option < first + count and not allowed(s, job, option):
+        option += 1
+    return option == first + count
+
+
+@callee
+def shorter(s: Record, job: int, option: int, other: int) -> bool:
+    """Tell whether an option is shorter than another, or equal and narrower."""
+    mine, theirs = known_left(s, job, option), known_left(s, job, other)
+    if mine != theirs:
+        return mine < theirs
+    return ints(s.procs_at)[option] < ints(s.procs_at)[other]
+
+
+@callee
+def plan_nodes(s: Record, number: int, option: int) -> None:
+    """Note what a partition's first reservation will take: for waking ahead."""
+    p = partitions(s.partitions_at)[number]
+    p.width = ints(s.procs_at)[option]
+    if s.wake_ahead and not s.pooled:
+        planned = flags(s.planned_at)
+        for node in range(p.first, p.last):
+            planned[node] = 0
+        for index in range(s.got):
+            planned[gots(s.got_at)[index].node] = 1
