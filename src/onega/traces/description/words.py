@@ -53,7 +53,7 @@ def sentences(description: Description) -> Iterator[str]:
     if shape is not None:
         yield (
             f"{shape.serial:.0%} of the jobs use one processor, {shape.power_of_two:.0%} a power "
-            f"of two; the widest used {description.load.widest:,}."
+            f"of two; the widest has {description.load.widest:,}."
         )
     yield from _about_people(description)
     lost = description.load.jobs - description.load.usable
