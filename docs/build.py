@@ -40,7 +40,7 @@ SECTIONS = {
         "replay-with-failures",
         "planning",
         "sweeps",
-        "scale",
+        "beyond-one-machine",
         "adequacy",
         "report",
         "page",
