@@ -221,6 +221,7 @@ def test_even_the_smallest_machine_may_do():
         ({"confidence": 0.99, "n": 40}, "at least 100 resamples"),
         ({"n": 1}, "at least"),
         ({"most": 10}, "too few"),
+        ({"cluster": onega.Cluster(nodes=[onega.NodeGroup(8, 8)])}, "nodes or partitions"),
         ({"vary": "load", "cluster": 16}, "widest job takes 32"),
         ({"vary": "load", "most": 0.0}, "at least 0.01"),
         ({"warmup": "100w"}, "leaves no job"),

@@ -88,6 +88,11 @@ class Axis:
 
 def size_axis(draws: Draws, machine: Cluster, n: int, most: float | None) -> Axis:
     """Search processors, from what the work needs at least."""
+    if machine.nodes or machine.partitions:
+        raise ExperimentError(
+            "the processors of a machine with nodes or partitions can't be varied; describe it by "
+            "its number of processors, or compare machines with onega.trade_off"
+        )
     need = demand(draws, n)
     best = MOST_PROCS if most is None else int(most)
     if best < need.smallest:

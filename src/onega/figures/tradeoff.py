@@ -14,7 +14,7 @@ from onega.figures.theme import BLUE, GREEN, GREY, INK, ORANGE, RED, axis, style
 if TYPE_CHECKING:
     from onega.experiment.pareto import TradeOff
 
-_AWAY: Final = {"cheapest": (-6, -52), "balanced": (46, -40), "quickest": (52, -8)}
+_AWAY: Final = {"cheapest": (30, -22), "balanced": (46, -40), "quickest": (52, -8)}
 """Where names of choices stand beside their points, in pixels: the front's upper right is empty."""
 
 
@@ -50,6 +50,10 @@ def front(result: TradeOff) -> go.Figure:
     )
     _name_choices(figure, result, across.of(pain), up.of(cost))
     _label(figure, across, up)
+    first, last = float(across.of(pain.min())), float(across.of(pain.max()))
+    if last > first:  # room for the names on the right
+        room = last - first
+        figure.update_xaxes(range=[first - 0.06 * room, last + 0.2 * room])
     note = f"{len(names)} machines, {len(result.replicates)} replicates; line: none beats these"
     if result.targets:
         note += f"; green: {' and '.join(map(str, result.targets))}"
@@ -156,7 +160,7 @@ def _name_choices(figure: go.Figure, result: TradeOff, x: Any, y: Any) -> None: 
     for what, name in result.choices().items():
         reasons.setdefault(name, []).append(what)
     for name, whats in reasons.items():
-        dx, dy = _AWAY.get(whats[0], (40, -84))
+        dx, dy = _AWAY.get(whats[0], (64, -18))
         place = result.names.index(name)
         figure.add_annotation(
             x=x[place],
@@ -164,8 +168,8 @@ def _name_choices(figure: go.Figure, result: TradeOff, x: Any, y: Any) -> None: 
             text=f"<b>{', '.join(whats)}</b><br>{name}",
             ax=dx,
             ay=dy,
-            xanchor="left" if dx > 0 else "center",
-            align="left" if dx > 0 else "center",
+            xanchor="left",
+            align="left",
             arrowcolor=INK,
             bgcolor="rgba(255,255,255,0.85)",
             font={"size": 12},
