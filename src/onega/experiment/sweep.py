@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 import warnings
@@ -269,16 +270,17 @@ class _Driver:
         self._tell()
         if not missing:
             return  # nobody has to be started for nothing
-        for place, outcome, error in run_each(
-            perform, missing, shared=self._plan.sources, workers=workers
-        ):
-            run = missing[place]
-            if error is None:
-                self._unwritten.append((run, outcome))
-                self._write()
-            else:
-                self.problems.append(f"run {run.number}: {_words(error)}")
-            self._tell()
+        running = run_each(perform, missing, shared=self._plan.sources, workers=workers)
+        # Closed here and not when it is collected: an exception would be swallowed there.
+        with contextlib.closing(running):
+            for place, outcome, error in running:
+                run = missing[place]
+                if error is None:
+                    self._unwritten.append((run, outcome))
+                    self._write()
+                else:
+                    self.problems.append(f"run {run.number}: {_words(error)}")
+                self._tell()
         self._write()
         self.problems += [
             f"run {run.number}: can't be stored: {self._reason}" for run, _ in self._unwritten

@@ -13,7 +13,7 @@ from typing import Any, Final
 from onega import __version__
 from onega.core.cluster import OnegaWarning
 from onega.core.errors import ExperimentError
-from onega.experiment.workers import Finished, Function, WorkerDied, flow
+from onega.experiment.workers import Finished, Function, Running, WorkerDied, flow
 
 AHEAD: Final = 4
 """Tasks that are handed out per thread of the cluster; the network has a way of its own."""
@@ -46,7 +46,7 @@ class Dask:
     def __str__(self) -> str:
         return f"Dask at {self.address}"
 
-    def run(self, function: Function, items: Iterable[Any], shared: Any) -> Iterator[Finished]:  # noqa: ANN401
+    def run(self, function: Function, items: Iterable[Any], shared: Any) -> Running:  # noqa: ANN401
         """Yield tasks as they finish; closing the iterator stops the work."""
         client = self._client()
         try:

@@ -22,6 +22,7 @@ from onega.experiment.workers import (
     AHEAD,
     Finished,
     Function,
+    Running,
     WorkerDied,
     call,
     checked_count,
@@ -54,7 +55,7 @@ class Processes:
         count = checked_count(self.count, "processes")
         return "1 process" if count == 1 else f"{count} processes"
 
-    def run(self, function: Function, items: Iterable[Any], shared: Any) -> Iterator[Finished]:  # noqa: ANN401
+    def run(self, function: Function, items: Iterable[Any], shared: Any) -> Running:  # noqa: ANN401
         """Yield tasks as they finish; closing the iterator stops the work."""
         count = checked_count(self.count, "processes")
         numbered = iter(enumerate(items))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -40,10 +40,14 @@ class Finished(NamedTuple):
     error: Exception | None
 
 
+Running = Generator[Finished, None, None]
+"""Tasks under way: an iterator over those that finish; closing it stops the rest."""
+
+
 class Workers(Protocol):
     """Somebody who does tasks."""
 
-    def run(self, function: Function, items: Iterable[Any], shared: Any) -> Iterator[Finished]:  # noqa: ANN401
+    def run(self, function: Function, items: Iterable[Any], shared: Any) -> Running:  # noqa: ANN401
         """Yield tasks as they finish; closing the iterator stops the work."""
         ...
 
@@ -149,7 +153,7 @@ class Threads:
         count = checked_count(self.count, "threads")
         return "1 thread" if count == 1 else f"{count} threads"
 
-    def run(self, function: Function, items: Iterable[Any], shared: Any) -> Iterator[Finished]:  # noqa: ANN401
+    def run(self, function: Function, items: Iterable[Any], shared: Any) -> Running:  # noqa: ANN401
         """Yield tasks as they finish; closing the iterator stops the work."""
         count = checked_count(self.count, "threads")
         stop = threading.Event()
@@ -173,7 +177,7 @@ def run_each(
     *,
     shared: Any = None,  # noqa: ANN401
     workers: Workers | None = None,
-) -> Iterator[Finished]:
+) -> Running:
     """Do a task for every item; yield (place, value, error) as they finish.
 
     A task that raises doesn't stop the others. Closing the iterator (leaving the loop, an
@@ -212,7 +216,7 @@ def run_all(
     running = run_each(function, items, shared=shared, workers=workers)
     for place, value, error in running:
         if error is not None:
-            running.close()  # type: ignore[attr-defined]
+            running.close()
             raise error
         values[place] = value
         if progress is not None:
