@@ -12,13 +12,7 @@ from onega.core.policy import Policy
 from onega.core.report import Report
 from onega.core.schedule import Schedule
 from onega.core.workload import Workload
-from onega.kernels.detailed_codes import (
-    CHECKPOINT,
-    EVENT_NAMES,
-    REQUEUED,
-    STATE_NAMES,
-    TIMEOUT,
-)
+from onega.kernels.detailed_codes import CAPACITY, CHECKPOINT, REQUEUED, TIMEOUT, WOKEN
 from onega.simulation.detailed_problem import Floats, Ints, Outcome, Problem
 
 
@@ -52,7 +46,7 @@ def make_schedule(
     problem, outcome, row = run
     option = np.where(outcome.option >= 0, outcome.option, problem.jobs.first_option)
     by_row = np.argsort(row)
-    state = pl.Series("state", np.array(STATE_NAMES)[outcome.state[by_row]], dtype=STATES)
+    state = _named("state", outcome.state[by_row], STATES)
     chronicle = Chronicle(
         state,
         np.isfinite(outcome.submit[by_row]),
@@ -150,18 +144,25 @@ def _requeued(outcome: Outcome) -> Ints:
 
 def _event_log(workload: Workload, outcome: Outcome, row: Ints) -> pl.DataFrame:
     """Name events, jobs and nodes."""
-    names = np.array(EVENT_NAMES)[outcome.log_event]
-    has_job = (outcome.log_job >= 0) & (names != "woken")
-    ids = workload.table["job"].to_numpy()[row[np.where(has_job, outcome.log_job, 0)]]
-    has_node = (outcome.log_node >= 0) & (names != "capacity")
+    code, job, node = outcome.log_event, outcome.log_job, outcome.log_node
+    has_job = (job >= 0) & (code != WOKEN)
+    has_node = (node >= 0) & (code != CAPACITY)
+    ids = workload.table["job"].to_numpy()[row]
     return pl.DataFrame(
         {
             "time": outcome.log_time,
-            "event": pl.Series(names, dtype=EVENTS),
-            "job": pl.Series(np.where(has_job, ids, -1)).replace(-1, None),
-            "node": pl.Series(np.where(has_node, outcome.log_node + 1, 0)).replace(0, None),
+            "event": _named("event", code, EVENTS),
+            "job": ids[np.where(has_job, job, 0)],
+            "node": node + 1,
         }
+    ).with_columns(
+        pl.when(pl.Series(has_job)).then("job"), pl.when(pl.Series(has_node)).then("node")
     )
+
+
+def _named(name: str, codes: Ints, names: pl.Enum) -> pl.Series:
+    """Make a column of names from their numbers, without a text for every row."""
+    return pl.Series(name, names.categories, dtype=names).gather(codes)
 
 
 def _history(problem: Problem, outcome: Outcome) -> RateHistory:
