@@ -84,6 +84,10 @@ def test_equal_shrinking(problem):
     check(problem)
 
 
+def test_a_cancelled_dependent_does_not_prolong_the_run():
+    assert check(random_mixture(696))
+
+
 def test_equal_longer():
     check_seeds(lambda seed: random_mixture(seed, 60), 0, 15)
 

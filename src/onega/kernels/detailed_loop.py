@@ -80,7 +80,12 @@ def _next_time(s: Record) -> float:
     if sizes[TIME] > 0:
         following = min(following, heap_entries(s.time_heap_at)[0].key)
     if sizes[LATER] > 0:
-        following = min(following, heap_entries(s.later_heap_at)[0].key)
+        later = Heap(heap_entries(s.later_heap_at), heap_size(s.sizes_at, LATER))
+        # Who was cancelled while his submission was pending won't come: nothing happens then.
+        while later.size[0] > 0 and ints(s.phase_at)[later.entry[0].seq] != AHEAD:
+            heap_pop(later)
+        if later.size[0] > 0:
+            following = min(following, later.entry[0].key)
     while s.next_job < s.jobs and (
         not flags(s.plain_at)[s.next_job] or ints(s.phase_at)[s.next_job] != AHEAD
     ):
