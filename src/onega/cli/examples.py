@@ -38,6 +38,20 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "cluster check": (
         ("onega cluster check cluster.toml jobs.swf.gz", "which jobs don't fit, and why"),
     ),
+    "compare-policies": (
+        (
+            "onega compare-policies jobs.swf.gz",
+            "fcfs, easy, spf+easy, conservative, with intervals",
+        ),
+        ("onega compare-policies jobs.swf.gz --policies easy,wfp3+easy --figures out", "two"),
+    ),
+    "plan": (
+        ('onega plan jobs.swf.gz --target "p95(wait)<1h"', "the fewest processors that meet it"),
+        (
+            'onega plan jobs.swf.gz --target "p95(wait)<4h" --vary load --policy easy',
+            "how much more work the machine can take",
+        ),
+    ),
     "sweep": (
         ("onega sweep sweep.toml -o runs --dry-run", "how many simulations, and how long"),
         ("onega sweep sweep.toml -o runs --table runs.csv", "make them; again to go on"),
