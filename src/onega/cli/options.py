@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -41,6 +41,11 @@ SeedOption = Annotated[
     int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of everything random.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def option(flag: str, metavar: str, help: str, panel: str | None = None) -> Any:  # noqa: ANN401
+    """Make an option that takes a value, under a heading of the help if one is given."""
+    return typer.Option(flag, metavar=metavar, help=help, rich_help_panel=panel)
 
 
 def read_trace(

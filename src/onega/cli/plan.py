@@ -32,6 +32,7 @@ from onega.cli.options import (
     SeedOption,
     TimezoneOption,
     TraceArgument,
+    option,
 )
 from onega.cli.plan_energy import EnergyFlags, grid_of, speak_trade_off
 from onega.core.errors import ExperimentError, suggest
@@ -50,89 +51,85 @@ def register(app: typer.Typer) -> None:
     app.command("plan")(plan)
 
 
-def _option(flag: str, metavar: str, help: str, panel: str | None = None) -> Any:  # noqa: ANN401
-    return typer.Option(flag, metavar=metavar, help=help, rich_help_panel=panel)
-
-
 def plan(
     trace: TraceArgument,
     *,
     target: Annotated[
         list[str] | None,
-        _option("--target", "T", 'What has to hold: "p95(wait)<1h"; may be repeated.'),
+        option("--target", "T", 'What has to hold: "p95(wait)<1h"; may be repeated.'),
     ] = None,
     vary: Annotated[
-        str, _option("--vary", "WHAT", "procs, policy, load or energy: what is looked for.")
+        str, option("--vary", "WHAT", "procs, policy, load or energy: what is looked for.")
     ] = "procs",
     procs: ProcsOption = None,
     policy: Annotated[
         str | None,
-        _option("--policy", "P[,P…]", "The policy (easy), or those to choose from."),
+        option("--policy", "P[,P…]", "The policy (easy), or those to choose from."),
     ] = None,
     confidence: Annotated[
-        float, _option("--confidence", "P", "With which targets are to be met.")
+        float, option("--confidence", "P", "With which targets are to be met.")
     ] = 0.95,
     most: Annotated[
-        float | None, _option("--most", "N", "Processors, or times the load, to look up to.")
+        float | None, option("--most", "N", "Processors, or times the load, to look up to.")
     ] = None,
     knowledge: KnowledgeOption = None,
     enforce_limits: LimitsOption = False,
-    cluster: Annotated[Path | None, _option("--cluster", "FILE.toml", "The machine.")] = None,
+    cluster: Annotated[Path | None, option("--cluster", "FILE.toml", "The machine.")] = None,
     replicates: ReplicatesOption = 40,
     resample: Annotated[
         str,
-        _option("--resample", "BY", "weeks, users, or none: the log as it is.", "Replicates"),
+        option("--resample", "BY", "weeks, users, or none: the log as it is.", "Replicates"),
     ] = "weeks",
     model: ModelOption = None,
     jobs: JobsOption = None,
     warmup: WarmupOption = None,
     rates: Annotated[
-        str | None, _option("--rates", "R,R[;R,R…]", "Low and high rate; several sets.", _ENERGY)
+        str | None, option("--rates", "R,R[;R,R…]", "Low and high rate; several sets.", _ENERGY)
     ] = None,
     rate_control: Annotated[
-        str, _option("--rate-control", "KIND", "workload or queue.", _ENERGY)
+        str, option("--rate-control", "KIND", "workload or queue.", _ENERGY)
     ] = "workload",
     k: Annotated[
         str | None,
-        _option("--k", "K,…", "One threshold both ways: a list, or FROM:TO:STEP.", _ENERGY),
+        option("--k", "K,…", "One threshold both ways: a list, or FROM:TO:STEP.", _ENERGY),
     ] = None,
     k_low: Annotated[
-        str | None, _option("--k-low", "K,…", "Where to slow down; with --k-high.", _ENERGY)
+        str | None, option("--k-low", "K,…", "Where to slow down; with --k-high.", _ENERGY)
     ] = None,
     k_high: Annotated[
-        str | None, _option("--k-high", "K,…", "Above which to speed up.", _ENERGY)
+        str | None, option("--k-high", "K,…", "Above which to speed up.", _ENERGY)
     ] = None,
     power_busy: Annotated[
-        str | None, _option("--power-busy", "W,W[;…]", "Busy watts at each rate.", _ENERGY)
+        str | None, option("--power-busy", "W,W[;…]", "Busy watts at each rate.", _ENERGY)
     ] = None,
     power_idle: Annotated[
-        str | None, _option("--power-idle", "W,W[;…]", "Idle watts at each rate.", _ENERGY)
+        str | None, option("--power-idle", "W,W[;…]", "Idle watts at each rate.", _ENERGY)
     ] = None,
     sleep_after: Annotated[
         str | None,
-        _option("--sleep-after", "T,…", "Idle processors sleep after: never,10m,1h.", _ENERGY),
+        option("--sleep-after", "T,…", "Idle processors sleep after: never,10m,1h.", _ENERGY),
     ] = None,
     sleep_power: Annotated[
-        float | None, _option("--sleep-power", "W", "Of a processor asleep.", _ENERGY)
+        float | None, option("--sleep-power", "W", "Of a processor asleep.", _ENERGY)
     ] = None,
     wake_delay: Annotated[
-        str | None, _option("--wake-delay", "T", "From being needed to ready: 90s.", _ENERGY)
+        str | None, option("--wake-delay", "T", "From being needed to ready: 90s.", _ENERGY)
     ] = None,
     wake_power: Annotated[
-        float | None, _option("--wake-power", "W", "While waking up.", _ENERGY)
+        float | None, option("--wake-power", "W", "While waking up.", _ENERGY)
     ] = None,
     cost: Annotated[
-        str, _option("--cost", "M", "What to save: mean_power or energy.", _ENERGY)
+        str, option("--cost", "M", "What to save: mean_power or energy.", _ENERGY)
     ] = "mean_power",
     pain: Annotated[
-        str, _option("--pain", "M", "At whose expense: mean(wait), mean_workload, …", _ENERGY)
+        str, option("--pain", "M", "At whose expense: mean(wait), mean_workload, …", _ENERGY)
     ] = "mean(wait)",
     threads: ThreadsOption = None,
     workers: WorkersOption = None,
     dask: DaskOption = None,
     seed: SeedOption = None,
     figures: Annotated[
-        Path | None, _option("--figures", "DIR", "Write the figures to DIR/plan.html.")
+        Path | None, option("--figures", "DIR", "Write the figures to DIR/plan.html.")
     ] = None,
     json: JsonOption = False,
     from_format: FromOption = None,

@@ -25,6 +25,7 @@ from onega.cli.options import (
     SeedOption,
     TimezoneOption,
     TraceArgument,
+    option,
     read_trace,
 )
 from onega.cli.simulate_files import FORMATS, result_files
@@ -52,86 +53,82 @@ def register(app: typer.Typer) -> None:
     app.command("simulate")(simulate)
 
 
-def _option(flag: str, metavar: str, help: str, panel: str | None = None) -> Any:  # noqa: ANN401
-    return typer.Option(flag, metavar=metavar, help=help, rich_help_panel=panel)
-
-
 def simulate(
     trace: TraceArgument,
     *,
     procs: ProcsOption = None,
     policy: Annotated[
         str,
-        _option(
+        option(
             "--policy", "P", "ORDER[+BACKFILL]: fcfs, easy, conservative, spf+easy, wfp3+easy, …"
         ),
     ] = "fcfs",
     knowledge: Annotated[
         str | None,
-        _option("--knowledge", "K", "What the scheduler knows: estimate or runtime."),
+        option("--knowledge", "K", "What the scheduler knows: estimate or runtime."),
     ] = None,
     enforce_limits: Annotated[
         bool, typer.Option("--enforce-limits", help="End jobs at their estimates.")
     ] = False,
     ties: Annotated[
-        str, _option("--ties", "T", "Order at one instant: instant, or event as pyss does.")
+        str, option("--ties", "T", "Order at one instant: instant, or event as pyss does.")
     ] = "instant",
     rate_control: Annotated[
         str | None,
-        _option("--rate-control", "KIND", "none, random, queue or workload.", _RATES),
+        option("--rate-control", "KIND", "none, random, queue or workload.", _RATES),
     ] = None,
     rate_low: Annotated[
-        float | None, _option("--rate-low", "R", "Lower (or only) service rate; 1.", _RATES)
+        float | None, option("--rate-low", "R", "Lower (or only) service rate; 1.", _RATES)
     ] = None,
     rate_high: Annotated[
-        float | None, _option("--rate-high", "R", "Higher service rate.", _RATES)
+        float | None, option("--rate-high", "R", "Higher service rate.", _RATES)
     ] = None,
     rates: Annotated[
-        str | None, _option("--rates", "R,R,…", "More than two rates, increasing.", _RATES)
+        str | None, option("--rates", "R,R,…", "More than two rates, increasing.", _RATES)
     ] = None,
     k_low: Annotated[
         str | None,
-        _option("--k-low", "K[,K…]", "Jobs, or seconds of work, at which to slow down.", _RATES),
+        option("--k-low", "K[,K…]", "Jobs, or seconds of work, at which to slow down.", _RATES),
     ] = None,
     k_high: Annotated[
         str | None,
-        _option("--k-high", "K[,K…]", "Jobs, or seconds of work, above which to speed up.", _RATES),
+        option("--k-high", "K[,K…]", "Jobs, or seconds of work, above which to speed up.", _RATES),
     ] = None,
     p_low: Annotated[
-        float | None, _option("--p-low", "P", "Chance to slow down at a completion.", _RATES)
+        float | None, option("--p-low", "P", "Chance to slow down at a completion.", _RATES)
     ] = None,
     p_high: Annotated[
-        float | None, _option("--p-high", "P", "Chance to speed up at a submission.", _RATES)
+        float | None, option("--p-high", "P", "Chance to speed up at a submission.", _RATES)
     ] = None,
     power_busy: Annotated[
-        str | None, _option("--power-busy", "W[,W…]", "Watts of a busy processor.", _POWER)
+        str | None, option("--power-busy", "W[,W…]", "Watts of a busy processor.", _POWER)
     ] = None,
     power_idle: Annotated[
-        str | None, _option("--power-idle", "W[,W…]", "Watts of an idle processor.", _POWER)
+        str | None, option("--power-idle", "W[,W…]", "Watts of an idle processor.", _POWER)
     ] = None,
     power_busy_low: Annotated[
-        float | None, _option("--power-busy-low", "W", "Busy, at the lower rate.", _POWER)
+        float | None, option("--power-busy-low", "W", "Busy, at the lower rate.", _POWER)
     ] = None,
     power_busy_high: Annotated[
-        float | None, _option("--power-busy-high", "W", "Busy, at the higher rate.", _POWER)
+        float | None, option("--power-busy-high", "W", "Busy, at the higher rate.", _POWER)
     ] = None,
     power_idle_low: Annotated[
-        float | None, _option("--power-idle-low", "W", "Idle, at the lower rate.", _POWER)
+        float | None, option("--power-idle-low", "W", "Idle, at the lower rate.", _POWER)
     ] = None,
     power_idle_high: Annotated[
-        float | None, _option("--power-idle-high", "W", "Idle, at the higher rate.", _POWER)
+        float | None, option("--power-idle-high", "W", "Idle, at the higher rate.", _POWER)
     ] = None,
     cluster: Annotated[
         Path | None,
-        _option("--cluster", "FILE.toml", "The machine from a file; flags win over it."),
+        option("--cluster", "FILE.toml", "The machine from a file; flags win over it."),
     ] = None,
     events: Annotated[
         Path | None,
-        _option("--events", "FILE", "Failures, drains, cancellations, … as a table.", _MACHINE),
+        option("--events", "FILE", "Failures, drains, cancellations, … as a table.", _MACHINE),
     ] = None,
     demands: Annotated[
         Path | None,
-        _option("--demands", "FILE", "What jobs need beside processors, as a table.", _MACHINE),
+        option("--demands", "FILE", "What jobs need beside processors, as a table.", _MACHINE),
     ] = None,
     dependencies: Annotated[
         bool,
@@ -143,17 +140,17 @@ def simulate(
     ] = False,
     patience: Annotated[
         str | None,
-        _option("--patience", "LAW", "Cancel jobs that wait longer: 'exponential(1d)'.", _MACHINE),
+        option("--patience", "LAW", "Cancel jobs that wait longer: 'exponential(1d)'.", _MACHINE),
     ] = None,
     seed: SeedOption = None,
     out: Annotated[
-        Path | None, _option("--out", "DIR", "Write jobs, system and summary files there.")
+        Path | None, option("--out", "DIR", "Write jobs, system and summary files there.")
     ] = None,
     format: Annotated[
-        str | None, _option("--format", "F", "Of the files: csv (default) or parquet.")
+        str | None, option("--format", "F", "Of the files: csv (default) or parquet.")
     ] = None,
     figures: Annotated[
-        Path | None, _option("--figures", "DIR", "Write the figures to DIR/simulate.html.")
+        Path | None, option("--figures", "DIR", "Write the figures to DIR/simulate.html.")
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse a log with jobs that can't be simulated.")
