@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import tomllib
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -292,9 +293,7 @@ def test_mistakes_are_named(told, said):
 
 
 def test_the_files_of_the_documentation_are_right():
-    from conftest import ROOT
-
-    page = (ROOT / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text(encoding="utf-8")
     told = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(told) == 2
     for text in told:

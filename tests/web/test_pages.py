@@ -196,7 +196,6 @@ def test_another_address_gets_a_token(tmp_path):
 
 
 def test_a_built_wheel_holds_the_page(tmp_path):
-    pytest.importorskip("hatchling")
     code = f"from hatchling.build import build_wheel; print(build_wheel({str(tmp_path)!r}))"
     made = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert made.returncode == 0, made.stderr

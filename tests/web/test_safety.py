@@ -17,7 +17,7 @@ import pytest
 
 from onega.web.guard import HEADERS, JSON_BODY, Guard
 from onega.web.settings import LOOPBACK, MIB, Settings
-from onega.web.store import Missing, Store
+from onega.web.store import MissingError, Store
 
 TOKEN = "a-token-of-our-own"
 
@@ -255,9 +255,9 @@ class TestStore:
     @pytest.mark.parametrize("id", ["..", "../logs", "/etc/passwd", "", "x" * 10_000, "%2e%2e"])
     def test_what_is_not_known_never_becomes_a_path(self, tmp_path, id):
         store = Store(tmp_path)
-        with pytest.raises(Missing):
+        with pytest.raises(MissingError):
             store.get("logs", id)
-        with pytest.raises(Missing):
+        with pytest.raises(MissingError):
             store.delete("logs", id)
         store.close()
 

@@ -7,10 +7,13 @@
     ├── ModelError        a workload model can't be fitted, loaded or sampled
     ├── SimulationError   a simulation can't be run: the jobs or the argument at fault
     ├── QueueingError     a formula was asked outside its domain
-    └── ExperimentError   a sweep or plan can't be run
+    ├── ExperimentError   a sweep or plan can't be run
+    ├── MissingError      the page has nothing by that name
+    └── NotReadyError     the page has it, but it isn't done
 
-All but `TraceError` are also `ValueError`, because a value was wrong. A message says what was
-given, what is accepted and what to do; the command prints it on one line and exits with code 2.
+All but `TraceError` and the page's two are also `ValueError`, because a value was wrong. A message
+says what was given, what is accepted and what to do; the command prints it on one line and exits
+with code 2.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from onega.kernels.jit import kernel, part
+from onega.kernels.jit import kernel, part, shift
 from onega.kernels.slurm_nodes import Words, best_fit, count_nodes
 from onega.kernels.slurm_plan import new_plan, plan_job
 
@@ -90,7 +90,6 @@ CLOCK = np.dtype(
         ("asked", "i8"),
         ("changed", "f8"),
         ("reported", "f8"),
-        ("stale", "i8"),
         ("arrived", "i8"),
         ("pending", "i8"),
         ("running", "i8"),
@@ -99,8 +98,8 @@ CLOCK = np.dtype(
     align=True,
 )
 """The time; the next beat of the background loop and the next waking of the backfill cycle; when
-passes and cycles last were; whether a pass was asked for; when anything last changed, and whether
-it did since the last cycle; until when nodes report; numbers of jobs."""
+passes and cycles last were; whether a pass was asked for; when anything last changed; until when
+nodes report; numbers of jobs."""
 
 
 class State(NamedTuple):
@@ -134,7 +133,6 @@ def _start(state: State, number: int, chosen: Words, by: int) -> None:
     state.active[c.running] = number
     c.running += 1
     c.changed = np.floor(c.now)
-    c.stale = 1
 
 
 @part
@@ -253,7 +251,6 @@ def _end_or_release(state: State, place: int) -> None:
     number = state.active[place]
     job = state.jobs[number]
     c.changed = np.floor(c.now)
-    c.stale = 1
     if job.state == RUNNING:
         job.state = COMPLETING
         c.reported = max(c.now + job.release, c.reported) + job.reports
@@ -266,7 +263,8 @@ def _end_or_release(state: State, place: int) -> None:
         state.completing[word] &= ~state.nodes[number, word]
         state.idle[word] |= state.nodes[number, word]
     c.running -= 1
-    state.active[place] = state.active[c.running]
+    # In the order of the starts: of jobs that end at one instant the first that started is first.
+    shift(state.active, place, place + 1, c.running - place)
     c.over += 1
     if state.rules[0].defer:
         c.asked = 1
@@ -300,9 +298,7 @@ def _wake(state: State) -> None:
     if now - c.last_cycle < rules.bf_interval or c.changed < c.last_cycle:
         c.wake = c.now + 1.0
         return
-    # Without any change since the last cycle another one decides the same.
-    if c.pending and c.stale:
-        c.stale = 0
+    if c.pending:
         _cycle(state)
     c.last_cycle = now
     c.wake = c.now + rules.bf_interval
@@ -336,7 +332,6 @@ def run_slurm(state: State, rounds: int) -> int:
             c.arrived += 1
             c.asked = 1
             c.changed = np.floor(c.now)
-            c.stale = 1
         elif c.now == c.beat:
             _beat(state)
         else:

@@ -22,7 +22,7 @@ from onega.traces.reading import read
 from onega.web import schemas
 from onega.web.desk import Desk
 from onega.web.schemas import ID, ItemAnswer, LogFormat, Problem, Procs
-from onega.web.store import Item, Kind, Missing
+from onega.web.store import Item, Kind, MissingError
 
 POLICIES: Final = {
     "fcfs": "first come, first served",
@@ -230,7 +230,7 @@ def figure_of(desk: Desk, kind: Kind, id: str, figure: str) -> Response:
     assert item.result is not None
     names = list(item.result["figures"])
     if figure not in names:
-        raise Missing(f"no figure {figure[:40]!r}; {suggest(figure[:40], names)}")
+        raise MissingError(f"no figure {figure[:40]!r}; {suggest(figure[:40], names)}")
     known = names[names.index(figure)]  # our own word for it, not the request's
     return stored_json(desk.file(item, "figures", f"{known}.json"))
 

@@ -15,10 +15,10 @@ from starlette.requests import ClientDisconnect
 from onega import __version__
 from onega.core.errors import OnegaError
 from onega.web import api, api_plans, api_runs, api_sizing, pages
-from onega.web.desk import Desk, NotReady
+from onega.web.desk import Desk, NotReadyError
 from onega.web.guard import Guard
 from onega.web.settings import Settings
-from onega.web.store import Missing
+from onega.web.store import MissingError
 from onega.web.workers import Busy
 
 ABOUT = """What the page and the command do, as JSON.
@@ -70,7 +70,8 @@ def _handle_errors(app: FastAPI) -> None:
     """Answer every foreseeable failure with its status and one line."""
 
     def onega_error(request: Request, error: Exception) -> Response:
-        status = 404 if isinstance(error, Missing) else 409 if isinstance(error, NotReady) else 422
+        known: dict[type, int] = {MissingError: 404, NotReadyError: 409}
+        status = known.get(type(error), 422)
         return _refuse(request, status, str(error))
 
     def invalid(request: Request, error: Exception) -> Response:

@@ -19,7 +19,7 @@ PICTURES: Final = 8
 """Runs whose tables are kept in memory."""
 
 
-class NotReady(OnegaError):
+class NotReadyError(OnegaError):
     """An item isn't done, so that nothing can be made of it."""
 
 
@@ -93,9 +93,9 @@ class Desk:
         """Return an item that is done; refuse one that isn't."""
         item = self.store.get(kind, id)
         if item.status == "failed":
-            raise NotReady(f"{item.name} failed: {item.error}")
+            raise NotReadyError(f"{item.name} failed: {item.error}")
         if item.status != "done":
-            raise NotReady(f"{item.name} isn't ready yet; ask again when its status is done")
+            raise NotReadyError(f"{item.name} isn't ready yet; ask again when its status is done")
         return item
 
     def file(self, item: Item, *parts: str) -> Path:

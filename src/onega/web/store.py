@@ -34,7 +34,7 @@ KINDS: Final[tuple[Kind, ...]] = ("logs", "runs", "models", "plans")
 INTERRUPTED: Final = "stopped when the page was closed; start it again"
 
 
-class Missing(OnegaError):
+class MissingError(OnegaError):
     """There is no such item."""
 
 
@@ -114,7 +114,7 @@ class Store:
         try:
             return self._items[kind][id]
         except KeyError:
-            raise Missing(
+            raise MissingError(
                 f"there is no {kind[:-1]} {id[:40]!r}; it may have been deleted"
             ) from None
 
