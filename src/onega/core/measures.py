@@ -137,7 +137,8 @@ def job_means(jobs: pl.DataFrame) -> dict[str, float]:
     """Means and quantiles of job measures, over the jobs that started."""
 
     def values(name: str) -> Floats:
-        found = jobs[name].drop_nulls().to_numpy()
+        column = jobs[name]
+        found = (column.drop_nulls() if column.null_count() else column).to_numpy()
         return found if found.size else np.array([np.nan])
 
     wait, slowdown = values("wait"), values("slowdown")
