@@ -74,7 +74,7 @@ class Multifactor:
 
     priority = age·min(1, wait / max_age) + size·(procs / machine) + fair_share·F + queue·factor,
     F = 2^(−(usage of the user / usage of all) / share of the user); usage is processor-seconds that
-    decay with the half-life. The weights are those of the example in Slurm's manual; times are
+    decay with the half-life. The weights are round numbers, fair-share before the rest; times are
     Slurm's defaults.
 
     Parameters
