@@ -77,8 +77,8 @@ def test_intervals_with_sequential_stopping_contain_the_truth():
 def test_bootstrap_intervals_by_weeks_contain_the_truth():
     """One log of 40 weeks of an M/M/4 queue, resampled by weeks: 95 % percentile intervals.
 
-    400 logs; the mean wait's interval covers in 88 to 99 %: a percentile interval from 40 weeks is
-    a little short.
+    The interval is widened for 40 weeks (Hesterberg's expanded percentile interval) and ends at the
+    order statistics that 40 resamples have for it.
     """
     mean = WEEK / 50  # 2.8 × 50 jobs a week
     queue = Queue(RATE / mean, mean, 40 * 140)
@@ -90,4 +90,4 @@ def test_bootstrap_intervals_by_weeks_contain_the_truth():
             log, SERVERS, n=40, measures=["mean(wait)"], rng=child(10, number, 1)
         )
         hits += expected in found.interval("mean(wait)")
-    assert 0.88 <= hits / EXPERIMENTS <= 0.99, hits / EXPERIMENTS
+    assert 0.90 <= hits / EXPERIMENTS <= 0.99, hits / EXPERIMENTS

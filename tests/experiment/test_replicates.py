@@ -17,6 +17,7 @@ from experiment.workloads import Queue, log
 from onega.core.errors import ExperimentError, SimulationError
 from onega.experiment.draws import busy_processors, make_draws
 from onega.experiment.replicates import percentile_interval
+from onega.experiment.resampling import whole_weeks
 from onega.experiment.runs import Case, Experiment, run_replicate
 from onega.experiment.targets import Measure
 from onega.experiment.workers import Threads
@@ -88,9 +89,10 @@ def test_intervals_of_resamples_are_their_percentiles_and_of_draws_students():
     found = quick(["easy", "spf+easy"])
     values = found.of("mean(wait)", "easy")
     assert found.kind == "percentile"
-    low, high = np.quantile(values, [0.025, 0.975])
     interval = found.interval("mean(wait)", "easy")
-    assert (interval.mean, interval.low, interval.high) == (values.mean(), low, high)
+    assert interval == percentile_interval(values, drawn_from=found.drawn_from)
+    assert interval.mean == values.mean()
+    assert (interval.low, interval.high) == (values.min(), values.max())  # six tell no more
     student = found.interval("mean(wait)", "easy", kind="student")
     assert student == onega.mean_interval(values)
     drawn = onega.replicate(Queue(0.8, 1.0, 500), 1, n=5, rng=1)
@@ -125,9 +127,45 @@ def test_percentile_intervals_hold_about_the_level(values, level):
     sample = np.array(values)
     interval = percentile_interval(sample, level=level)
     inside = np.mean((sample >= interval.low - 1e-9) & (sample <= interval.high + 1e-9))
-    assert inside >= level - 2 / sample.size - 1e-9
+    assert inside >= min(level, 1 - 2 / sample.size) - 2 / sample.size - 1e-9
     assert interval.low <= np.median(sample) + 1e-9
     assert interval.high >= np.median(sample) - 1e-9
+
+
+def test_percentile_intervals_end_at_the_order_statistics_of_their_level():
+    """Of 39 values the first and the last are the 95 % interval, of 199 the fifth from each end."""
+    assert (
+        percentile_interval(np.arange(39.0)).low,
+        percentile_interval(np.arange(39.0)).high,
+    ) == (
+        pytest.approx(0.0),
+        pytest.approx(38.0),
+    )
+    interval = percentile_interval(np.arange(199.0))
+    assert (interval.low, interval.high) == (pytest.approx(4.0), pytest.approx(194.0))
+
+
+def test_few_weeks_widen_the_interval_as_student_would():
+    """Bootstrap means of m normal values: s·√((m−1)/m)/√m wide; the interval is x̄ ± t·s/√m."""
+    few = 8
+    sample = np.random.default_rng(1).normal(size=few)
+    drawn = np.random.default_rng(2).normal(size=400_000)
+    means = sample.mean() + drawn * sample.std(ddof=0) / np.sqrt(few)
+    found = percentile_interval(means, drawn_from=few)
+    student = onega.mean_interval(sample)
+    assert found.low == pytest.approx(student.low, rel=0.02)
+    assert found.high == pytest.approx(student.high, rel=0.02)
+    assert percentile_interval(means).half_width < 0.8 * found.half_width
+
+
+def test_resamples_know_what_they_were_drawn_from():
+    weeks = onega.replicate(LOG, policy="easy", n=2, rng=1)
+    assert weeks.drawn_from == whole_weeks(LOG)
+    users = onega.replicate(LOG, policy="easy", n=2, rng=1, resample="users")
+    assert users.drawn_from == LOG.table["user"].n_unique()
+    drawn = onega.replicate(Queue(0.8, 1.0, 500), 1, n=2, rng=1)
+    assert drawn.drawn_from is None
+    assert not drawn.resampled
 
 
 def test_results_can_be_had_as_tables_and_keys():

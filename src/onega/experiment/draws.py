@@ -16,7 +16,7 @@ from numpy.random import Generator, SeedSequence
 from onega.core.errors import ExperimentError, suggest
 from onega.core.rng import Rng, child, generator, seed_sequence
 from onega.core.workload import Workload
-from onega.experiment.resampling import By, resample
+from onega.experiment.resampling import By, resample, whole_weeks
 from onega.experiment.saturation import Samples
 
 Source = Workload | Samples | Callable[[Generator], Workload]
@@ -74,6 +74,15 @@ class Draws:
     def resampled(self) -> bool:
         """Whether replicates are bootstrap resamples of one log."""
         return isinstance(self.source, Workload) and self.resample != "none"
+
+    @property
+    def drawn_from(self) -> int | None:
+        """How many weeks or users a log has to draw from; None if it isn't resampled."""
+        if not (isinstance(self.source, Workload) and self.resampled):
+            return None
+        if self.resample == "weeks":
+            return whole_weeks(self.source)
+        return self.source.table["user"].drop_nulls().n_unique()
 
     @property
     def single(self) -> bool:

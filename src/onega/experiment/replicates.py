@@ -10,7 +10,8 @@ differ by what they do and not by the jobs they got. What is known after n repli
   one over the number of jobs), not for the quantile of all replicates' jobs together;
 - **the percentile interval**: where the middle 95 % of the replicates are. It doesn't narrow. If
   replicates are resamples of one log, it is the bootstrap's confidence interval: how far the log's
-  own value can be trusted, which more resamples can't improve;
+  own value can be trusted, which more resamples can't improve. It is then a little wider than the
+  middle 95 %, by as much as the log's weeks or users are few (`percentile_interval`);
 - **differences between policies** are taken replicate by replicate and treated the same way. As the
   workload is common, they are much surer than the difference of two separate answers.
 
@@ -76,8 +77,8 @@ class Replicates(Plottable):
         The rule, and whether it found where runs settle.
     level
         Of intervals.
-    resampled
-        Whether replicates are resamples of one log.
+    drawn_from
+        If replicates are resamples of one log, how many weeks or users it has; else None.
     reached
         Whether the precision asked for was reached; None if none was.
     provenance
@@ -92,7 +93,7 @@ class Replicates(Plottable):
     removed: tuple[int, ...]
     warmup: Warmup
     level: float
-    resampled: bool
+    drawn_from: int | None
     reached: bool | None = None
     provenance: tuple[str, ...] = ()
 
@@ -104,6 +105,11 @@ class Replicates(Plottable):
 
     def __repr__(self) -> str:
         return f"<Replicates: {len(self)} of {', '.join(self.policies)}>"
+
+    @property
+    def resampled(self) -> bool:
+        """Whether replicates are resamples of one log."""
+        return self.drawn_from is not None
 
     @property
     def kind(self) -> Kind:
@@ -120,7 +126,8 @@ class Replicates(Plottable):
         """Confidence interval of a measure under a policy (the first by default).
 
         ``kind="student"``: of its expected value, x̄ ± t·s/√n. ``kind="percentile"``: the middle
-        share ``level`` of the replicates. By default the one that is right for the source.
+        share ``level`` of the replicates, widened for resamples of a log that has few weeks or
+        users. By default the one that is right for the source.
         """
         return self.interval_of(self.of(measure, policy), kind)
 
@@ -190,7 +197,7 @@ class Replicates(Plottable):
         if chosen == "student":
             return mean_interval(values, level=self.level)
         if chosen == "percentile":
-            return percentile_interval(values, level=self.level)
+            return percentile_interval(values, level=self.level, drawn_from=self.drawn_from)
         raise ExperimentError(
             f"unknown interval {kind!r}; {suggest(str(kind), ('student', 'percentile'))}"
         )
@@ -214,17 +221,40 @@ class Replicates(Plottable):
         return self.measures.index(wanted)
 
 
-def percentile_interval(values: Floats, *, level: float = 0.95) -> Interval:
+def percentile_interval(
+    values: Floats, *, level: float = 0.95, drawn_from: int | None = None
+) -> Interval:
     """Return the mean of the values and the range of their middle share ``level``.
 
-    For bootstrap replicates, Efron's percentile interval. Quantiles interpolate linearly, so that
-    fewer than 2/(1 − level) values give little less than their whole range.
+    The ends are the α(n+1)-th and (1 − α)(n+1)-th of n ordered values, α = (1 − level)/2, between
+    two values linearly: one more value from the same source falls between them with probability
+    ``level`` (Davison and Hinkley 1997, §5.3.1). Fewer than 2/(1 − level) − 1 values, 39 at 95 %,
+    can't tell that much: they give their whole range.
+
+    Parameters
+    ----------
+    values
+        One for each replicate.
+    level
+        Of the interval.
+    drawn_from
+        For bootstrap resamples: out of how many weeks or users, m. The middle share of resamples is
+        too narrow when these are few, as the normal interval with the divisor m is against
+        Student's. Hesterberg's expanded percentile interval (2015, The American Statistician 69,
+        371-386) takes α' = Φ(√(m/(m−1))·t_α) in α's place, with Student's t of m − 1 degrees of
+        freedom, which for a mean makes up for both.
     """
     if not 0 < level < 1:
         raise ExperimentError(f"the level is a probability between 0 and 1, got {level}")
     if values.size < 2:
         raise ExperimentError(f"an interval needs at least two replicates, got {values.size}")
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    tail = (1 - level) / 2
+    if drawn_from is not None and drawn_from > 1:
+        from scipy.special import ndtr, stdtrit
+
+        wider = math.sqrt(drawn_from / (drawn_from - 1))
+        tail = float(ndtr(wider * stdtrit(drawn_from - 1, tail)))
+    low, high = np.quantile(values, [tail, 1 - tail], method="weibull")
     return Interval(float(np.mean(values)), float(low), float(high), level, int(values.size))
 
 
@@ -322,7 +352,7 @@ def collect(
         removed=tuple(one.removed for one in found),
         warmup=experiment.warmup,
         level=level,
-        resampled=experiment.draws.resampled,
+        drawn_from=experiment.draws.drawn_from,
         reached=reached,
         provenance=provenance,
     )

@@ -244,8 +244,11 @@ class Trials:
     def _bounds(self, values: Floats) -> tuple[float, float]:
         if self.rule == "value":
             return float(values[0]), float(values[0])
-        make = percentile_interval if self.rule == "percentile" else mean_interval
-        interval = make(values, level=self.confidence)
+        if self.rule == "student":
+            interval = mean_interval(values, level=self.confidence)
+        else:
+            few = self.experiment.draws.drawn_from
+            interval = percentile_interval(values, level=self.confidence, drawn_from=few)
         return interval.low, interval.high
 
     def _column(self, values: Floats, measure: Measure) -> Floats:

@@ -26,7 +26,7 @@ def settings_section(answers: Answers) -> Section:
     blocks: list[Block] = [
         Paragraph(
             f"The same jobs on the same {answers.cluster.procs:,} processors under other rules. "
-            f"Every figure is of the log itself; the range behind it is the middle 95 % over "
+            f"Every figure is of the log itself; the range behind it is that of "
             f"{found.replicated}: it says how far the figure depends on the jobs that happened "
             "to come."
         ),
@@ -38,7 +38,7 @@ def settings_section(answers: Answers) -> Section:
                 {name: found.interval("mean(wait)", name) for name in found.policies},
                 found.replicated,
             ),
-            meaning="Points are means over them, lines their middle 95 %.",
+            meaning="Points are means over them, lines their range.",
         ),
         Picture(
             "waits",

@@ -16,7 +16,7 @@ from onega.core.rng import Rng, child, describe_seed, seed_sequence
 from onega.core.schedule import Schedule
 from onega.core.workload import Workload
 from onega.experiment.draws import Draws, make_draws
-from onega.experiment.replicates import Replicates, collect, percentile_interval
+from onega.experiment.replicates import Replicates, collect
 from onega.experiment.resampling import FEWEST_WEEKS, WEEK
 from onega.experiment.runs import Case, Experiment
 from onega.experiment.targets import Measure
@@ -94,7 +94,7 @@ class Settings:
         )
 
     def interval(self, measure: str, setting: str) -> Interval:
-        """Return a measure's mean and the middle 95 % over the replicates."""
+        """Return a measure's mean and its range over the replicates (`percentile_interval`)."""
         return self.replicates.interval(measure, setting, kind="percentile")
 
     def value(self, measure: str, setting: str) -> float:
@@ -104,14 +104,14 @@ class Settings:
     def saved(self, setting: str) -> Interval:
         """Share of the energy that a setting saves against the full clock, paired."""
         full, other = (self.replicates.of("energy", one) for one in (self.clocks[0], setting))
-        return percentile_interval(1 - other / full, level=self.replicates.level)
+        return self.replicates.interval_of(1 - other / full, "percentile")
 
     def later(self, setting: str) -> Interval:
         """Seconds by which jobs are done later on average than at the full clock, paired."""
         return self.difference("mean(response)", setting, self.clocks[0])
 
     def difference(self, measure: str, setting: str, than: str) -> Interval:
-        """Return the mean and the middle 95 % of a difference, paired by replicate."""
+        """Return the mean and the range of a difference, paired by replicate."""
         return self.replicates.difference(measure, setting, than, kind="percentile")
 
     @property
