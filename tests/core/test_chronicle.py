@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
 import pytest
 
 import onega
-from onega.core.chronicle import EVENTS, STATES, Attempts, Chronicle, Parts
+from onega.core.chronicle import EVENTS, STATES, Attempts, Parts
 from onega.core.history import Pieces, RateHistory
 from onega.core.schedule import Schedule
 from onega.kernels.detailed_codes import DOWN, IDLE, WAKING
@@ -21,20 +23,18 @@ def story(cluster, jobs, states, tries, parts=(), lost=None, last=None):
     """``tries``: (row, start, wake, begin, stop, end, saved); ``parts``: kind, since, …"""
     rows = list(zip(*tries, strict=True)) if tries else [()] * 7
     row = np.array(rows[0], dtype=np.int64)
-    *times, saved = (floats(*column) for column in rows[1:])
-    attempts = Attempts(row, *times)
+    attempts = Attempts(row, *(floats(*column) for column in rows[1:]))
     kinds = list(zip(*parts, strict=True)) if parts else [()] * 5
-    chronicle = Chronicle(
-        pl.Series("state", states, dtype=STATES),
-        np.array([state != "dropped" for state in states]),
-        floats(*(lost or [0.0] * len(states))),
-        np.zeros(len(states)),
-        attempts,
-        saved,
-        pl.DataFrame({"time": [], "event": [], "job": [], "node": []},
-                     schema={"time": pl.Float64, "event": EVENTS, "job": pl.Int64,
-                             "node": pl.Int64}),
-        Parts(
+    chronicle = SimpleNamespace(
+        state=pl.Series("state", states, dtype=STATES),
+        submitted=np.array([state != "dropped" for state in states]),
+        lost_work=floats(*(lost or [0.0] * len(states))),
+        head_start=np.zeros(len(states)),
+        attempts=attempts,
+        events=pl.DataFrame({"time": [], "event": [], "job": [], "node": []},
+                            schema={"time": pl.Float64, "event": EVENTS, "job": pl.Int64,
+                                    "node": pl.Int64}),
+        parts=Parts(
             np.array(kinds[0], np.int64), floats(*kinds[1]), floats(*kinds[2]),
             np.array(kinds[3], np.int64), np.array(kinds[4], np.int64),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from math import gcd
 
 import numpy as np
@@ -38,8 +39,8 @@ from onega.kernels import detailed_codes as codes
 from onega.simulation.detailed import find_misfits
 from onega.simulation.detailed_arrivals import Circumstances
 from onega.simulation.detailed_build import prepare
-from onega.simulation.detailed_draws import draw_failures, merge
-from onega.simulation.detailed_groups import users
+from onega.simulation.detailed_draws import Outages, draw_failures, in_time, listed, merge
+from onega.simulation.detailed_groups import Users
 from onega.simulation.detailed_order import by_submission
 
 GIB = 2.0**30
@@ -331,9 +332,9 @@ def test_shares_add_up_to_one():
 
 def test_users_are_numbered_whatever_they_are_called():
     for called in ([5, 3, None, 5], [2_000_000_000, 3, None, 2_000_000_000]):
-        number, names = users(log(procs=[1] * 4, user=called))
-        assert number.tolist() == [2, 1, 0, 2]
-        assert names.tolist() == [-1, 3, called[0]]
+        users = Users.of(log(procs=[1] * 4, user=called), wanted=True)
+        assert users.of_job.tolist() == [2, 1, 0, 2]
+        assert users.names.tolist() == [-1, 3, called[0]]
 
 
 def test_ranks_put_queue_key_and_arrival_together():
@@ -347,7 +348,7 @@ def test_ranks_put_queue_key_and_arrival_together():
 def test_rows_that_are_not_sorted():
     workload = log(procs=[1, 2, 3], submit=[20.0, 5.0, 20.0])
     prepared = ready(workload, Cluster(4, sleep=Sleep(SleepState(1, 0, 0, 0))))
-    assert prepared.arrivals.row.tolist() == [1, 0, 2]
+    assert prepared.arrivals.by_arrival.tolist() == [1, 0, 2]
     assert prepared.problem(1e6).options.procs.tolist() == [2, 1, 3]
 
 
@@ -595,25 +596,34 @@ def test_jobs_that_a_cap_never_lets_start():
 # -- what is drawn
 
 
+def by_node(drawn: Outages, nodes: int) -> list[list[tuple[float, float]]]:
+    """(failure, return) of each node."""
+    pairs = [[] for _ in range(nodes)]
+    for node, *times in zip(drawn.node, drawn.fail, drawn.back, strict=True):
+        pairs[node].append(tuple(times))
+    return pairs
+
+
 def test_failures_do_not_depend_on_the_horizon():
     laws = Failures("weibull(shape=0.7, mean=100)", "lognormal(sigma=1, median=5)")
-    short = draw_failures(laws, 3, (50.0, 2_000.0), seed_sequence(4))
-    long = draw_failures(laws, 3, (50.0, 200_000.0), seed_sequence(4))
+    short = by_node(draw_failures(laws, 70, (50.0, 2_000.0), seed_sequence(4)), 70)
+    long = by_node(draw_failures(laws, 70, (50.0, 200_000.0), seed_sequence(4)), 70)
     for some, more in zip(short, long, strict=True):
         assert some == [pair for pair in more if pair[0] <= 2_000]
         flat = np.ravel(more)
         assert np.all(np.diff(flat) > 0)
         assert flat[0] > 50
-    assert short[0] != short[1]
-    one_more = draw_failures(laws, 4, (50.0, 2_000.0), seed_sequence(4))
-    assert one_more[:3] == short
+    assert len({tuple(pairs) for pairs in short}) == 70
+    for size in (71, 200):
+        larger = draw_failures(laws, size, (50.0, 2_000.0), seed_sequence(4))
+        assert by_node(larger, size)[:70] == short
 
 
 def test_drawn_availability_is_that_of_the_laws():
     """E[up] / (E[up] + E[down]) = 10/11; 400 nodes, the standard error from their spread."""
     laws = Failures("weibull(shape=0.7, mean=1000)", "exponential(100)")
     end = 100_000.0
-    drawn = draw_failures(laws, 400, (0.0, end), seed_sequence(8))
+    drawn = by_node(draw_failures(laws, 400, (0.0, end), seed_sequence(8)), 400)
     down = np.array([sum(min(b, end) - a for a, b in node if a < end) for node in drawn]) / end
     error = down.std() / np.sqrt(down.size)
     # A node is new at 0, so that availability begins at 1: the bias is about E[up²]/(2E[up]·end).
@@ -629,8 +639,9 @@ def test_a_table_and_drawn_failures_of_one_node():
         (70.0, codes.RETURN, -1, 0),
         (12.0, codes.CANCEL, 3, -1),
     ]
-    drawn = [[(20.0, 40.0), (50.0, 60.0), (80.0, 90.0)], [(5.0, 6.0)]]
-    merged = merge(table, drawn)
+    pairs = np.array([(20.0, 40.0), (50.0, 60.0), (80.0, 90.0), (5.0, 6.0)])
+    found = merge(listed(table), Outages(np.array([0, 0, 0, 1]), pairs[:, 0], pairs[:, 1]))
+    merged = list(zip(*map(np.ndarray.tolist, astuple(found)), strict=True))
     assert [(time, code) for time, code, _, node in merged if node == 0] == [
         (10, codes.FAIL),
         (40, codes.RETURN),
@@ -648,6 +659,18 @@ def test_a_table_and_drawn_failures_of_one_node():
         (12.0, codes.CANCEL, 3, -1),
     ]
     assert [entry[0] for entry in merged] == sorted(entry[0] for entry in merged)
+
+
+def test_times_are_put_in_order_however_close_they_are():
+    rng = np.random.default_rng(3)
+    for time in (
+        rng.uniform(0, 1e8, 5000),
+        rng.integers(0, 40, 3000) * 1.0,
+        1e8 + rng.integers(0, 50, 3000) * 1e-8 + rng.integers(0, 2, 3000) * 1e8,
+        np.full(7, 3.0),
+        np.array([]),
+    ):
+        assert in_time(time).tolist() == np.argsort(time, kind="stable").tolist()
 
 
 def test_patience_cancels_whoever_is_submitted_by_the_clock():

@@ -16,7 +16,7 @@ from onega.core.rng import seed_sequence
 from onega.simulation import detailed_memory, detailed_run
 from onega.simulation.detailed_arrivals import Circumstances
 from onega.simulation.detailed_build import prepare
-from onega.simulation.setup import make_draws
+from onega.simulation.setup import in_rows, make_draws
 from reference.detailed_problems import MECHANISMS, random_mixture, random_problem
 from simulation.cases import CONTROLS, random_case
 
@@ -42,8 +42,8 @@ def detailed(log, cluster, policy, *, knowledge="estimate", enforce_limits=False
 def assert_equal_to_plain(log, cluster, policy, **how):
     plain = onega.simulate(log, cluster, policy, **how)
     outcome, arrivals = detailed(log, cluster, policy, **how)
-    start, end = np.empty(len(log)), np.empty(len(log))
-    start[arrivals.row], end[arrivals.row] = outcome.start, outcome.end
+    start = in_rows(outcome.start, arrivals.by_arrival)
+    end = in_rows(outcome.end, arrivals.by_arrival)
     np.testing.assert_array_equal(start, plain.start)
     np.testing.assert_array_equal(end, plain.end)
 

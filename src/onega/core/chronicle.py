@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,9 @@ class Attempts:
         Seconds at the beginning in which sleeping processors woke up.
     begin, stop
         When the job's work began and stopped; equal if it never began.
+    saved
+        Work that it left behind: all of it at the job's end, else what is in a checkpoint; seconds
+        at rate 1.
     """
 
     row: Ints
@@ -47,6 +50,7 @@ class Attempts:
     begin: Floats
     stop: Floats
     end: Floats
+    saved: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,36 +97,36 @@ class Parts:
         return Stretches(self.since[mask], self.until[mask], self.count[mask], self.depth[mask])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Chronicle:
-    """What happened in a detailed run.
+class Chronicle(Protocol):
+    """What happened in a detailed run. Each part may be made when it is asked for."""
 
-    Attributes
-    ----------
-    state
-        Final state of each row (`STATES`).
-    submitted
-        Which rows came into the system at all: not those that were dropped, or cancelled before.
-    lost_work
-        Work that each job did in vain, seconds at rate 1.
-    head_start
-        Work that was done for each job before the run began, seconds at rate 1.
-    attempts
-        Every stretch of a job on processors.
-    saved
-        Work that each attempt left behind in a checkpoint, seconds at rate 1.
-    events
-        The event log: ``time, event, job, node``, in the order in which things happened; jobs by
-        id, nodes from 1. ``woken`` and ``capacity`` have no job.
-    parts
-        Stretches of processors without a job.
-    """
+    @property
+    def state(self) -> pl.Series:
+        """Final state of each row (`STATES`)."""
 
-    state: pl.Series
-    submitted: npt.NDArray[np.bool_]
-    lost_work: Floats
-    head_start: Floats
-    attempts: Attempts
-    saved: Floats
-    events: pl.DataFrame
-    parts: Parts
+    @property
+    def submitted(self) -> npt.NDArray[np.bool_]:
+        """Which rows came into the system at all: not who was dropped, or cancelled before."""
+
+    @property
+    def lost_work(self) -> Floats:
+        """Work that each job did in vain, seconds at rate 1."""
+
+    @property
+    def head_start(self) -> Floats:
+        """Work that was done for each job before the run began, seconds at rate 1."""
+
+    @property
+    def attempts(self) -> Attempts:
+        """Every stretch of a job on processors."""
+
+    @property
+    def events(self) -> pl.DataFrame:
+        """The event log: ``time, event, job, node``, in the order in which things happened.
+
+        Jobs by id, nodes from 1; ``woken`` and ``capacity`` have no job.
+        """
+
+    @property
+    def parts(self) -> Parts:
+        """Stretches of processors without a job."""

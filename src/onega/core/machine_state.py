@@ -82,7 +82,7 @@ def _progress(schedule: Schedule, time: float) -> tuple[Floats, Floats]:
     if schedule.chronicle is not None:
         tries = schedule.chronicle.attempts
         row, start, end, begin, stop = tries.row, tries.start, tries.end, tries.begin, tries.stop
-        saved = schedule.chronicle.saved
+        saved = tries.saved
     now = (start < time) & (end >= time)
     since = np.full(len(schedule), np.nan)
     since[row[now]] = start[now]

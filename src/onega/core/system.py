@@ -115,8 +115,8 @@ def _work_left(schedule: Schedule, time: Floats, count: Counter, present: Floats
         # What an attempt did and didn't save has to be done again.
         to_do = schedule.work - chronicle.head_start
         change = count(submit, to_do[came])
-        change += count(tries.end, np.maximum(done - chronicle.saved, 0.0))
-        saved = np.bincount(tries.row, chronicle.saved, len(schedule))
+        change += count(tries.end, np.maximum(done - tries.saved, 0.0))
+        saved = np.bincount(tries.row, tries.saved, len(schedule))
         # Who leaves takes along what he hasn't done.
         change -= count(leave, np.maximum(to_do - saved, 0.0)[came])
     working = np.cumsum(count(begin) - count(stop))

@@ -44,14 +44,15 @@ def simulate_detailed(
     for misfit in prepared.misfits:
         raise misfit.error(len(prepared.arrivals.jobs))
     problem, outcome = _run_to_the_end(prepared, progress)
-    outcome = _with_limits(prepared, _without_unnoticed(prepared, outcome))
+    outcome = _with_limits(prepared, outcome)
     how = f"rate control={machine.rates.kind}, enforce_limits={enforce_limits}"
     what = "detailed machine, ties=instant"
     return make_schedule(
         prepared.arrivals.workload if given.moldable is None else _as_shaped(prepared),
         machine,
         policy,
-        (problem, outcome, prepared.arrivals.row),
+        (problem, outcome, prepared.arrivals.by_arrival),
+        patience=prepared.patience,
         provenance=(
             f"simulated: {policy}, knowledge={policy.knowledge}, {what}, {how}",
             f"rng={describe_seed(seed)}",
@@ -83,12 +84,13 @@ def _run_to_the_end(
     while True:
         problem = prepared.problem(horizon)
         outcome = run(problem, progress=progress)
-        ends = outcome.end[np.isfinite(outcome.end)]
-        last = float(ends.max(initial=prepared.t0))
+        if not prepared.is_open_ended:
+            return problem, outcome
+        last = float(np.fmax.reduce(outcome.end))
         known = horizon
         if problem.calendar.step_time.size:
             known -= 2 * prepared.longest  # what the scheduler sees ahead of the last end
-        if not prepared.is_open_ended or last <= known:
+        if not last > known:
             return problem, outcome
         if horizon >= most:
             late = np.flatnonzero(outcome.end > horizon)
@@ -107,7 +109,7 @@ def _as_shaped(prepared: Prepared) -> Workload:
     own = np.where(prepared.shapes.limited[first], jobs.column("estimate"), jobs.column("runtime"))
     other = (options.procs[first] != jobs.column("procs")) | (options.work[first] != own)
     single = np.flatnonzero((prepared.rows.options == 1) & (arrivals.done == 0) & other)
-    row, shape = arrivals.row[single], first[single]
+    row, shape = arrivals.row_of(single), first[single]
     columns = []
     for name, values in (
         ("procs", options.procs),
@@ -122,29 +124,11 @@ def _as_shaped(prepared: Prepared) -> Workload:
     return arrivals.workload.with_columns(*columns, note="shapes of moldable jobs")
 
 
-def _without_unnoticed(prepared: Prepared, outcome: Outcome) -> Outcome:
-    """Leave out of the log that patience ended for jobs that had started long before."""
-    rows, due = prepared.impatient()
-    if rows.size == 0:
-        return outcome
-    when = np.full(prepared.rows.submit.size, np.nan)
-    when[rows] = due
-    job = outcome.log_job
-    drawn = (job >= 0) & (when[np.maximum(job, 0)] == outcome.log_time)
-    kept = ~((outcome.log_event == codes.IGNORED) & drawn)
-    return replace(
-        outcome,
-        log_time=outcome.log_time[kept],
-        log_event=outcome.log_event[kept],
-        log_job=job[kept],
-        log_node=outcome.log_node[kept],
-    )
-
-
 def _with_limits(prepared: Prepared, outcome: Outcome) -> Outcome:
     """Call a moldable job's end what it is for the option that was taken."""
-    limited = prepared.shapes.limited
-    first = prepared.rows.first_option
+    limited, first = prepared.shapes.limited, prepared.rows.first_option
+    if limited.size == first.size or not limited.any():
+        return outcome
     taken = np.where(outcome.option >= 0, outcome.option, first)
     differ = limited[taken] != limited[first]
     ended = outcome.state <= codes.TIMEOUT

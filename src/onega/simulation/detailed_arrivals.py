@@ -44,22 +44,22 @@ class Arrivals:
     ----------
     workload
         All jobs as given, those of the initial state first.
-    row
-        The workload's row of each job by arrival.
+    by_arrival
+        The workload's row of each job by arrival; None: they are the same.
     jobs
         The workload by arrival.
     start, done
         By arrival: since when a job runs already (NaN: it doesn't), and work done.
-    later
-        By arrival: which jobs aren't of the initial state.
+    before
+        How many of the workload's first rows are of the initial state.
     """
 
     workload: Workload
-    row: Ints
+    by_arrival: Ints | None
     jobs: Workload
     start: Floats
     done: Floats
-    later: Ints
+    before: int
 
     @classmethod
     def of(cls, workload: Workload, initial: MachineState | None) -> Arrivals:
@@ -75,12 +75,15 @@ class Arrivals:
             start = np.concatenate([initial.start, start])
             done = np.concatenate([initial.done, done])
         setup.check_jobs(everything, MOST_PROCS)
-        submit = everything.table["submit"]
-        row, jobs = np.arange(len(everything)), everything
-        if not submit.is_sorted():
-            row = np.lexsort((everything.table["job"].to_numpy(), submit.to_numpy()))
-            jobs = Workload(everything.table[row], everything.meta)
-        return cls(everything, row, jobs, start[row], done[row], np.flatnonzero(row >= before))
+        row = setup.rows_by_arrival(everything)
+        if row is None:
+            return cls(everything, None, everything, start, done, before)
+        jobs = Workload(everything.table[row], everything.meta)
+        return cls(everything, row, jobs, start[row], done[row], before)
+
+    def row_of(self, places: Ints) -> Ints:
+        """Return the workload's rows of jobs by arrival."""
+        return places if self.by_arrival is None else self.by_arrival[places]
 
 
 def _check_initial(workload: Workload, initial: MachineState) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import SeedSequence
 
-from onega.core.cluster import MOST_PROCS, Cluster
+from onega.core.cluster import Cluster
 from onega.core.events import Events
 from onega.core.faults import Interruption
 from onega.core.laws import Draws
@@ -45,16 +45,21 @@ Links = tuple[Ints, Floats]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """A run but for what depends on how long it lasts."""
+    """A run but for what depends on how long it lasts.
+
+    ``patience`` has when each job is cancelled if it still waits then (NaN: never), if anybody is
+    impatient.
+    """
 
     arrivals: Arrivals
     machine: Cluster
     layout: Layout
     shapes: Shapes
     rows: JobRows
+    users: groups.Users
     accounts: groups.Accounts
     resolved: Resolved
-    patience: Draws | None
+    patience: Floats | None
     t0: float
     seed: SeedSequence
     misfits: tuple[Misfit, ...]
@@ -84,7 +89,8 @@ class Prepared:
             nodes = replace(nodes, shared=np.append(nodes.shared[:-1], steps.first))
         multifactor = None
         if any(policy.order == MULTIFACTOR for policy in layout.policies):
-            multifactor = groups.make_multifactor(self.arrivals.jobs, machine.multifactor)
+            jobs = self.arrivals.jobs
+            multifactor = groups.make_multifactor(jobs, self.users, machine.multifactor)
         own, by_function = own_order(layout, dependent=bool((self.rows.after >= 0).any()))
         rule = machine.interruption or Interruption()
         return Problem(
@@ -106,24 +112,15 @@ class Prepared:
             own,
         )
 
-    def impatient(self) -> tuple[Ints, Floats]:
-        """Return who is cancelled when, if he still waits then: rows and times."""
-        if self.patience is None:
-            return np.empty(0, np.int64), np.empty(0)
-        jobs = self.rows.submit.size
-        drawn = draws.draw(self.patience, jobs, self.seed, draws.PATIENCE)
-        people = self.arrivals.later[self.rows.after[self.arrivals.later] < 0]
-        return people, self.rows.submit[people] + drawn[people]
-
     def _table(self, horizon: float) -> TableEvents:
         """Return events of the table, failures up to the horizon, and losses of patience."""
-        entries = self.resolved.entries
+        table = draws.listed(self.resolved.entries)
         if self.machine.failures is not None:
             span = (self.t0, horizon)
             nodes = len(self.layout.nodes.capacity)
             drawn = draws.draw_failures(self.machine.failures, nodes, span, self.seed)
-            entries = draws.merge(entries, drawn)
-        return draws.table_events(entries, *self.impatient())
+            table = draws.merge(table, drawn)
+        return table if self.patience is None else draws.with_patience(table, self.patience)
 
     def _calendar(self, steps: Capacity | None) -> Calendar:
         kept = [one for one in self.resolved.reservations if one[1] > self.t0]
@@ -143,10 +140,11 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Places:
-    """Where jobs belong: partition, queue (−1: there are none) and accounts."""
+    """Where jobs belong: partition, queue (−1: there are none), user and accounts."""
 
     partition: Ints
     queue: Ints
+    users: groups.Users
     accounts: groups.Accounts
 
 
@@ -179,7 +177,8 @@ def prepare(
         links = after, think
         findings.append(missing)
     resolved = Resolved() if given.events is None else resolve(given.events, jobs, layout)
-    t0 = float(jobs.column("submit")[links[0] < 0].min())
+    submit = jobs.column("submit")
+    t0 = float(submit[links[0] < 0][0] if given.dependencies else submit[0])
     if given.initial is not None:
         t0 = given.initial.time
     places, strays = _places(jobs, layout)
@@ -190,9 +189,10 @@ def prepare(
         layout,
         shapes,
         _job_rows(arrivals, layout, shapes, places, links, seed),
+        places.users,
         places.accounts,
         resolved,
-        given.patience,
+        _patience(given.patience, arrivals, links, seed),
         t0,
         seed,
         (*strays, *misfits),
@@ -216,7 +216,10 @@ def _places(jobs: Workload, layout: Layout) -> tuple[_Places, list[Misfit]]:
     if cluster.queues:
         queue, lost = groups.assign(jobs, "queue", tuple(cluster.queues))
         misfits = misfits + lost
-    return _Places(partition, queue, groups.make_accounts(jobs, cluster, queue)), misfits
+    shared = any(policy.order == MULTIFACTOR for policy in layout.policies)
+    users = groups.Users.of(jobs, wanted=groups.limits_users(jobs, cluster) or shared)
+    accounts = groups.make_accounts(jobs, cluster, queue, users)
+    return _Places(partition, queue, users, accounts), misfits
 
 
 def _fit(
@@ -235,16 +238,17 @@ def _fit(
         cap = capacity(layout, steps, jobs.meta, span), span
     limits = (places.partition, accounts.of_job, accounts.procs)
     shapes, misfits = fitting(jobs, layout, shapes, limits, cap)
-    least = np.full(len(jobs), MOST_PROCS)
-    np.minimum.at(least, shapes.job, shapes.options.procs)
-    return shapes, [*misfits, *groups.limit_misfits(jobs, cluster, places.queue, least)]
+    if cluster.queues or cluster.user_limits is not None:
+        least = np.minimum.reduceat(shapes.options.procs, shapes.first_and_count(len(jobs))[0])
+        misfits += groups.limit_misfits(jobs, cluster, places.queue, least)
+    return shapes, misfits
 
 
 def _without_done(shapes: Shapes, arrivals: Arrivals) -> Shapes:
     """Take away what waiting jobs of the initial state have saved in checkpoints."""
-    saved = np.where(np.isnan(arrivals.start), arrivals.done, 0.0)
-    if not saved.any():
+    if not arrivals.done.any():
         return shapes
+    saved = np.where(np.isnan(arrivals.start), arrivals.done, 0.0)
     old, less = shapes.options, saved[shapes.job]
     options = replace(
         old, work=np.maximum(old.work - less, 0.0), expect=np.maximum(old.expect - less, 0.0)
@@ -265,43 +269,52 @@ def _job_rows(
     links: Links,
     seed: SeedSequence,
 ) -> JobRows:
-    submit = np.array(arrivals.jobs.column("submit"), dtype=np.float64)
+    submit = arrivals.jobs.column("submit")
     count = submit.size
     first, options = shapes.first_and_count(count)
     shape = shapes.options
-    columns = Columns(submit, shape.work[first], shape.expect[first], shape.procs[first])
+    single = first if shapes.job.size > count else slice(None)
+    columns = Columns(submit, shape.work[single], shape.expect[single], shape.procs[single])
     queue_rank, factor = groups.queue_ranks(tuple(layout.cluster.queues), places.queue)
     launch = completion = np.zeros(count)
     overheads = layout.cluster.overheads
     if overheads is not None:
         launch = draws.draw(overheads.launch, count, seed, draws.LAUNCH)
         completion = draws.draw(overheads.completion, count, seed, draws.COMPLETION)
-    running = np.isfinite(arrivals.start)
     return JobRows(
         submit=submit,
         partition=places.partition,
-        user=_users(arrivals.jobs, layout),
+        user=places.users.of_job,
         rank=ranks(layout, places.partition, queue_rank, columns),
         queue_rank=queue_rank,
         queue_factor=factor,
         accounts=places.accounts.of_job,
         first_option=first,
         options=options,
-        limited=shapes.limited[first],
+        limited=shapes.limited[single],
         launch=launch,
         completion=completion,
         after=links[0],
         think=links[1],
         initial_start=arrivals.start,
-        initial_done=np.where(running, arrivals.done, 0.0),
+        initial_done=np.where(np.isnan(arrivals.start), 0.0, arrivals.done)
+        if arrivals.before
+        else arrivals.done,
     )
 
 
-def _users(jobs: Workload, layout: Layout) -> Ints:
-    """Return a number for each job's user where fair-share asks for it."""
-    if any(policy.order == MULTIFACTOR for policy in layout.policies):
-        return groups.users(jobs)[0]
-    return np.zeros(len(jobs), np.int64)
+def _patience(
+    law: Draws | None, arrivals: Arrivals, links: Links, seed: SeedSequence
+) -> Floats | None:
+    """Draw when each job is cancelled if it still waits then: those submitted by the clock."""
+    if law is None:
+        return None
+    submit = arrivals.jobs.column("submit")
+    due = submit + draws.draw(law, submit.size, seed, draws.PATIENCE)
+    if arrivals.before:
+        due[arrivals.row_of(np.arange(submit.size)) < arrivals.before] = np.nan
+    due[links[0] >= 0] = np.nan
+    return due
 
 
 def _draws(machine: Cluster, jobs: int, seed: SeedSequence) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 
 import numpy as np
 
@@ -12,9 +12,15 @@ from onega.core.errors import SimulationError
 from onega.core.meta import Meta
 from onega.core.sleep import PowerCap
 from onega.simulation.detailed_layout import Layout
-from onega.simulation.detailed_problem import Floats
+from onega.simulation.detailed_problem import Floats, Ints
 
-Steps = list[tuple[float, float]]
+Steps = tuple[Floats, Floats]
+"""From when on, in the order of time, and how many watts."""
+
+EPOCH_DAY = date(1970, 1, 1).toordinal()
+
+STEADY_DAYS = 7
+"""No zone moves its clocks there and back within so many days."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,32 +40,43 @@ class Capacity:
         """Return the longest time without a break in which there is at least ``level``."""
         since = np.concatenate([[begin], self.time])
         until = np.concatenate([self.time, [end]])
-        enough = np.concatenate([[self.first], self.watts]) >= level
-        best = held = 0.0
-        for length, ok in zip(until - since, enough, strict=True):
-            held = held + float(length) if ok else 0.0
-            best = max(best, held)
-        return best
+        enough = np.concatenate([[False], [self.first >= level], self.watts >= level, [False]])
+        changes = np.flatnonzero(np.diff(enough))
+        lasted = until[changes[1::2] - 1] - since[changes[::2]]
+        return float(lasted.max(initial=0.0))
 
 
-def capacity(layout: Layout, steps_given: Steps, meta: Meta, span: tuple[float, float]) -> Capacity:
+def capacity(
+    layout: Layout, given: list[tuple[float, float]], meta: Meta, span: tuple[float, float]
+) -> Capacity:
     """Return what the cluster's cap and the events' together leave for busy processors.
 
     Where both say something, the lower one counts. Without a cap it is what all processors draw.
+
+    Parameters
+    ----------
+    layout
+        The machine.
+    given
+        The events' caps: from when on, watts.
+    meta
+        When the log begins, by its own clock.
+    span
+        When the run begins, and until when daily steps are written out.
     """
     begin = span[0]
     none = layout.cluster.procs * layout.watts
-    functions = [_sorted(steps_given)] if steps_given else []
+    functions = [_in_order(*np.array(given).T)] if given else []
     cap = layout.cluster.power_cap
     if isinstance(cap, PowerCap):
-        functions.append(_daily(cap, meta, span) if cap.daily else list(cap.steps))
-    times = np.unique([time for one in functions for time, _ in one if begin < time])
-    lowest = np.full(times.size + 1, np.inf)
-    for one in functions:
-        since = np.array([time for time, _ in one])
-        watts = np.array([np.inf, *(watts for _, watts in one)])
-        place = np.searchsorted(since, np.concatenate([[begin], times]), side="right")
-        lowest = np.minimum(lowest, watts[place])
+        since, watts = np.array(cap.steps, dtype=np.float64).reshape(-1, 2).T
+        functions.append(_daily(since, watts, meta, span) if cap.daily else (since, watts))
+    times = np.unique(np.concatenate([[], *(since[since > begin] for since, _ in functions)]))
+    asked = np.concatenate([[begin], times])
+    lowest = np.full(asked.size, np.inf)
+    for since, watts in functions:
+        place = np.searchsorted(since, asked, side="right")
+        lowest = np.minimum(lowest, np.concatenate([[np.inf], watts])[place])
     left = np.minimum(lowest - layout.idle_watts, none)
     if left.min() < 0:
         raise SimulationError(
@@ -70,12 +87,15 @@ def capacity(layout: Layout, steps_given: Steps, meta: Meta, span: tuple[float, 
     return Capacity(float(left[0]), times[changes], left[1:][changes])
 
 
-def _sorted(steps: Steps) -> Steps:
+def _in_order(since: Floats, watts: Floats) -> Steps:
     """Order steps by time; of several at one instant the last counts."""
-    return sorted(dict(steps).items())
+    order = np.argsort(since, kind="stable")
+    since, watts = since[order], watts[order]
+    last = np.append(since[1:] > since[:-1], True)
+    return since[last], watts[last]
 
 
-def _daily(cap: PowerCap, meta: Meta, span: tuple[float, float]) -> Steps:
+def _daily(moment: Floats, watts: Floats, meta: Meta, span: tuple[float, float]) -> Steps:
     """Write out the steps of every day, on the machine's own clock, with its summer time."""
     if meta.epoch is None:
         raise SimulationError(
@@ -83,13 +103,25 @@ def _daily(cap: PowerCap, meta: Meta, span: tuple[float, float]) -> Steps:
             "give a list of (seconds, watts) instead"
         )
     zone = local_zone(meta)[0]
-    day = datetime.fromtimestamp(meta.epoch + span[0], tz=zone).date() - timedelta(days=1)
-    last = datetime.fromtimestamp(meta.epoch + span[1], tz=zone).date()
-    steps: Steps = []
-    while day <= last:
-        for seconds, watts in cap.steps:
-            hour, minute = divmod(int(seconds) // 60, 60)
-            moment = datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone)
-            steps.append((moment.timestamp() - meta.epoch, watts))
-        day += timedelta(days=1)
-    return _sorted(steps)
+    first, last = (datetime.fromtimestamp(meta.epoch + at, tz=zone).toordinal() for at in span)
+    days = np.arange(first - 1, last + 1)
+    midnight = (days - EPOCH_DAY) * 86400.0 - meta.epoch
+    minutes = moment // 60 * 60
+    since = np.concatenate([midnight + at - _offsets(zone, days, at) for at in minutes])
+    return _in_order(since, np.repeat(watts, days.size))
+
+
+def _offsets(zone: tzinfo, days: Ints, moment: float) -> Floats:
+    """Return how far the clocks are ahead of Greenwich at one moment of each day, seconds."""
+
+    def offset(day: int) -> float:
+        local = datetime.fromordinal(day) + timedelta(seconds=moment)
+        return (local.replace(tzinfo=zone).utcoffset() or timedelta()).total_seconds()
+
+    weeks = np.append(days[::STEADY_DAYS], days[-1])
+    at_week = np.array([offset(int(day)) for day in weeks])
+    offsets = np.repeat(at_week[:-1], STEADY_DAYS)[: days.size]
+    for week in np.flatnonzero(np.diff(at_week)):
+        some = slice(week * STEADY_DAYS, (week + 1) * STEADY_DAYS)
+        offsets[some] = [offset(int(day)) for day in days[some]]
+    return offsets

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import SeedSequence
+from numpy.random import Generator, SeedSequence
 
 from onega.core.errors import SimulationError
 from onega.core.faults import Failures
@@ -18,77 +19,111 @@ from onega.simulation.detailed_problem import Floats, Ints, TableEvents
 LAUNCH, COMPLETION, PATIENCE, FAILURES = 1, 2, 3, 4
 """Child streams: each component draws from its own, so that adding one changes no other."""
 
-BLOCK = 16
-"""Failures drawn at a time; fixed, so that a longer horizon continues a shorter one."""
+BLOCK, GROUP = 16, 64
+"""Failures drawn at a time, of so many nodes at a time; fixed, so that a longer horizon continues
+a shorter one, and a larger machine has the failures of a smaller one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outages:
+    """When nodes fail and return, by node and time."""
+
+    node: Ints
+    fail: Floats
+    back: Floats
 
 
 def draw(law: Draws, count: int, seed: SeedSequence, stream: int) -> Floats:
     """Draw durations from a stream of their own; refuse what is none."""
     values = np.asarray(law.draw(count, generator(child(seed, stream))), dtype=np.float64)
-    if values.shape != (count,) or not np.all(np.isfinite(values) & (values >= 0)):
+    if values.shape != (count,) or not 0 <= values.min(initial=0) <= values.max(initial=0) < np.inf:
         raise SimulationError(f"the law {law} draws something that is no duration")
     return values
 
 
 def draw_failures(
     failures: Failures, nodes: int, span: tuple[float, float], seed: SeedSequence
-) -> list[list[tuple[float, float]]]:
+) -> Outages:
     """Draw when each node fails and returns, from the first instant of ``span`` to its last.
 
     Every node is new at the beginning. A failure within the span comes with its return, even
     beyond it: nothing stays down for ever.
     """
-    begin, end = span
-    drawn = []
-    for node in range(nodes):
-        rng, now = generator(child(seed, FAILURES, node)), begin
-        found: list[tuple[float, float]] = []
-        while now <= end:
-            up = failures.time_to_failure.draw(BLOCK, rng)
-            down = failures.time_to_repair.draw(BLOCK, rng)
-            times = now + np.cumsum(np.ravel(np.column_stack([up, down])))
-            if not (np.isfinite(times[-1]) and times[-1] > now and times[0] >= now):
-                raise SimulationError("a law of failures draws something that is no duration")
-            found.extend(zip(times[::2].tolist(), times[1::2].tolist(), strict=True))
-            now = float(times[-1])
-        drawn.append([pair for pair in found if pair[0] <= end])
-    return drawn
+    found = []
+    for first in range(0, nodes, GROUP):
+        some = min(GROUP, nodes - first)
+        rng = generator(child(seed, FAILURES, first // GROUP))
+        times = _group_times(failures, some, span, rng)
+        node, number = np.nonzero(times[:, ::2] <= span[1])
+        found.append((first + node, times[node, 2 * number], times[node, 2 * number + 1]))
+    return Outages(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
-def merge(table: list[Entry], drawn: list[list[tuple[float, float]]]) -> list[Entry]:
-    """Put a table's events and drawn failures together.
+def _group_times(
+    failures: Failures, nodes: int, span: tuple[float, float], rng: Generator
+) -> Floats:
+    """Return failures and returns in turn, a row for each of a group's first nodes."""
+    now, (_, end) = np.full((nodes, 1), span[0]), span
+    found = [np.empty((nodes, 0))]
+    while (now <= end).any():
+        steps = np.empty((GROUP, 2 * BLOCK))
+        for column, law in enumerate((failures.time_to_failure, failures.time_to_repair)):
+            steps[:, column::2] = np.reshape(law.draw(GROUP * BLOCK, rng), (GROUP, BLOCK))
+        times = now + np.cumsum(steps[:nodes], axis=1)
+        last = times[:, -1:]
+        if not np.all(np.isfinite(last) & (last > now) & (times[:, :1] >= now)):
+            raise SimulationError("a law of failures draws something that is no duration")
+        found.append(times)
+        now = last
+    return np.concatenate(found, axis=1)
+
+
+def listed(entries: list[Entry]) -> TableEvents:
+    """Make columns of a table's events."""
+    columns = np.array(entries, dtype=np.float64).reshape(-1, 4)
+    code, job, node = (columns[:, place].astype(np.int64) for place in (1, 2, 3))
+    return TableEvents(columns[:, 0], code, job, node)
+
+
+def merge(table: TableEvents, drawn: Outages) -> TableEvents:
+    """Put a table's events and drawn failures together, by time and then in this order.
 
     A node is down while either says so; a node that was drained still is when it comes back from
     a failure that was drawn.
     """
-    by_node: dict[int, list[tuple[int, Entry]]] = defaultdict(list)
-    merged: list[tuple[float, int, Entry]] = []
-    for place, entry in enumerate(table):
-        if entry[3] >= 0 and drawn[entry[3]]:
-            by_node[entry[3]].append((place, entry))
-        else:
-            merged.append((entry[0], place, entry))
-    for node, pairs in enumerate(drawn):
-        later = len(table) + node
-        if node in by_node:
-            merged.extend(_merged_node(by_node[node], pairs, node, later))
-            continue
-        for fail, back in pairs:
-            merged.append((fail, later, (fail, FAIL, -1, node)))
-            merged.append((back, later, (back, RETURN, -1, node)))
-    merged.sort(key=lambda one: one[:2])
-    return [entry for _, _, entry in merged]
+    both = np.isin(table.node, drawn.node)
+    clear = ~np.isin(drawn.node, table.node[both])
+    node, fail, back = drawn.node[clear], drawn.fail[clear], drawn.back[clear]
+    code = np.tile([FAIL, RETURN], node.size)
+    parts = [
+        (table.time[~both], table.code[~both], table.job[~both], table.node[~both]),
+        (np.column_stack([fail, back]).ravel(), code, np.full(code.size, -1), node.repeat(2)),
+    ]
+    place = [np.flatnonzero(~both), table.time.size + node.repeat(2)]
+    for one in np.unique(table.node[both]):
+        rows, mine = np.flatnonzero(table.node == one), drawn.node == one
+        steps = [(table.time[row], int(row), int(table.code[row]), True) for row in rows]
+        pairs = zip(drawn.fail[mine], drawn.back[mine], strict=True)
+        found = _merged_node(steps, pairs, table.time.size + int(one))
+        time, at, codes = (np.array(column) for column in zip(*found, strict=True))
+        parts.append((time, codes, np.full(time.size, -1), np.full(time.size, one)))
+        place.append(at)
+    columns = [np.concatenate(some) for some in zip(*parts, strict=True)]
+    order = np.lexsort((np.concatenate(place), columns[0]))
+    return TableEvents(*(column[order] for column in columns))
 
 
 def _merged_node(
-    table: list[tuple[int, Entry]], drawn: list[tuple[float, float]], node: int, later: int
-) -> list[tuple[float, int, Entry]]:
-    """Follow one node that both the table and the draws speak of."""
-    steps = [(entry[0], place, entry[1], True) for place, entry in table]
+    steps: list[tuple[float, int, int, bool]], drawn: Iterable[tuple[float, float]], later: int
+) -> list[tuple[float, int, int]]:
+    """Follow one node that both the table and the draws speak of: time, place, code.
+
+    ``steps`` has time, place, code of the table's events, and that they are the table's.
+    """
     for fail, back in drawn:
         steps += [(fail, later, FAIL, False), (back, later, RETURN, False)]
     said, broken, drained = False, False, False
-    result: list[tuple[float, int, Entry]] = []
+    result: list[tuple[float, int, int]] = []
     for time, place, code, from_table in sorted(steps, key=lambda one: one[:2]):
         before = said or broken
         if not from_table:
@@ -104,25 +139,40 @@ def _merged_node(
             emitted = [FAIL]
         else:
             emitted = [code] if from_table and not after else []
-        result += [(time, place, (time, one, -1, node)) for one in emitted]
+        result += [(time, place, one) for one in emitted]
     return result
 
 
-def table_events(entries: list[Entry], impatient: Ints, due: Floats) -> TableEvents:
-    """Put events by time, and at one instant in the order given, those of the impatient last.
+def with_patience(table: TableEvents, due: Floats) -> TableEvents:
+    """Add that jobs are cancelled when they are ``due`` (NaN: never), after what the table has.
 
-    ``impatient`` are rows of jobs that are cancelled when they are ``due``; who has started by then
-    doesn't notice.
+    Who has started by then doesn't notice.
     """
-    columns = np.array(entries, dtype=np.float64).reshape(-1, 4)
-    time = np.concatenate([columns[:, 0], due])
-    code, job, node = (
-        np.concatenate([columns[:, place].astype(np.int64), more])
-        for place, more in (
-            (1, np.full(due.size, CANCEL)),
-            (2, impatient),
-            (3, np.full(due.size, -1)),
-        )
+    job = np.flatnonzero(~np.isnan(due))
+    job = job[in_time(due[job])]
+    time = due[job]
+    place = np.searchsorted(time, table.time, side="left")
+    return TableEvents(
+        np.insert(time, place, table.time),
+        np.insert(np.full(job.size, CANCEL), place, table.code),
+        np.insert(job, place, table.job),
+        np.insert(np.full(job.size, -1), place, table.node),
     )
-    order = np.argsort(time, kind="stable")
-    return TableEvents(time[order], code[order], job[order], node[order])
+
+
+def in_time(time: Floats) -> Ints:
+    """Return the stable order of times, `numpy.argsort`, several times as fast for many.
+
+    As whole numbers with their places below they are sorted without looking anything up; the few
+    that lie too close together for that are sorted out afterwards.
+    """
+    least, most = time.min(initial=np.inf), time.max(initial=-np.inf)
+    bits = time.size.bit_length()
+    whole = np.zeros(time.size, np.int64)
+    if most > least:
+        whole = ((time - least) * (2.0 ** (62 - bits) / (most - least))).astype(np.int64)
+    order = np.sort((whole << bits) + np.arange(time.size)) & ((1 << bits) - 1)
+    found = time[order]
+    if np.any(found[1:] < found[:-1]):
+        return order[np.argsort(found, kind="stable")]
+    return order

@@ -75,8 +75,9 @@ def fitting(
         shared &= shapes.options.demand[:, number] <= limit
     keeps = on_nodes & shared
     if limits.size:
-        allowed = np.append(limits, np.iinfo(np.int64).max)[accounts[shapes.job]]
-        keeps &= shapes.options.procs <= allowed.min(axis=1)
+        allowed = np.append(limits, np.iinfo(np.int64).max)
+        for column in accounts.T:
+            keeps &= shapes.options.procs <= shapes.of_jobs(allowed[column])
     if keeps.all():
         return shapes, []
     misfits = [
@@ -94,14 +95,16 @@ def _fits_nodes(shapes: Shapes, layout: Layout, partition: Ints) -> Flags:
     The number of chunks that a node takes is min_k ⌊capacity / chunk⌋; nodes add up.
     """
     room = np.zeros(shapes.job.size)
-    chunk, at = shapes.options.chunk, partition[shapes.job]
+    chunk, at = shapes.options.chunk, shapes.of_jobs(partition)
     for capacity, owner, count in zip(*layout.groups, strict=True):
-        each = np.full(at.size, np.inf)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            for k in range(capacity.size):
-                need = chunk[:, k]
-                each = np.where(need > 0, np.minimum(each, np.floor(capacity[k] / need)), each)
-        room += np.where(at == owner, count * each, 0.0)
+        each = np.floor(capacity[0] / chunk[:, 0])
+        for k in range(1, capacity.size):
+            need = chunk[:, k]
+            some = np.full(need.size, np.inf)
+            np.divide(capacity[k], need, out=some, where=need > 0)
+            each = np.minimum(each, np.floor(some))
+        each *= count
+        room += each if len(layout.partitions) == 1 else np.where(at == owner, each, 0.0)
     return np.asarray((room >= shapes.options.chunks) | (at < 0))
 
 

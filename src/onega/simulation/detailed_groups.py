@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from onega.core.cluster import Cluster
 from onega.core.errors import SimulationError
@@ -28,26 +29,30 @@ def assign(
     default takes everybody else.
     """
     other = next((number for number, one in enumerate(parts) if one.default), -1)
-    place = np.full(len(workload), other, np.int64)
     if len(parts) == 1 and other == 0:
-        return place, []
+        return np.zeros(len(workload), np.int64), []
     values = workload.table[column]
     labels = {
         str(name).casefold(): number
         for number, name in workload.meta.labels.get(column, {}).items()
     }
+    called, there = numbered(values)
+    place_of = np.full(there.size, other, np.int64)
     for number, one in enumerate(parts):
         text = str(one.name)
         in_log = labels.get(text.casefold(), int(text) if text.lstrip("-").isdigit() else None)
         if in_log is not None:
-            place[(values == in_log).fill_null(value=False).to_numpy()] = number
+            place_of[there == in_log] = number
+    place = place_of[called]
+    if values.null_count():
+        place[values.is_null().to_numpy()] = other
     lost = np.flatnonzero(place < 0)
     if lost.size == 0:
         return place, []
     known = ", ".join(str(one.name) for one in parts)
-    there = values.gather(lost).unique().sort()
     names = workload.meta.labels.get(column, {})
-    some = ["none" if value is None else str(names.get(value, value)) for value in there[:5]]
+    strange = values.gather(lost).unique().sort()[:5]
+    some = ["none" if value is None else str(names.get(value, value)) for value in strange]
     what = f"the cluster doesn't describe their {column} ({', '.join(some)}); it has {known}"
     why = f"{what}; add it, or make one of them the default"
     return place, [named(workload, column, why, lost)]
@@ -62,15 +67,31 @@ def queue_ranks(queues: Sequence[Queue], queue: Ints) -> tuple[Ints, Floats]:
     return rank[queue], np.array([float(one.factor) for one in queues])[queue]
 
 
-def users(workload: Workload) -> tuple[Ints, Ints]:
-    """Return a number for each job's user, and the users; jobs without one are one user."""
-    known = workload.table["user"].fill_null(-1).to_numpy().astype(np.int64)
+def numbered(values: pl.Series) -> tuple[Ints, Ints]:
+    """Return a number from 0 for each of a column's values, and the values; null counts as −1."""
+    known = values.fill_null(-1).to_numpy().astype(np.int64)
     least = int(known.min(initial=0))
     if known.max(initial=0) - least > 10 * known.size + 1000:  # too sparse to be counted
         names, number = np.unique(known, return_inverse=True)
         return number.astype(np.int64), names
-    there = np.bincount(known - least) > 0
-    return (np.cumsum(there) - 1)[known - least], np.flatnonzero(there) + least
+    known -= least
+    there = np.bincount(known) > 0
+    return (np.cumsum(there) - 1)[known], np.flatnonzero(there) + least
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Users:
+    """The number of each job's user, and the users as the log has them (null: −1)."""
+
+    of_job: Ints
+    names: Ints
+
+    @classmethod
+    def of(cls, workload: Workload, *, wanted: bool) -> Users:
+        """Find a workload's users where somebody wants them; else all jobs are of one."""
+        if wanted:
+            return cls(*numbered(workload.table["user"]))
+        return cls(np.zeros(len(workload), np.int64), np.array([-1]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,36 +103,38 @@ class Accounts:
     procs: Ints
 
 
-def make_accounts(workload: Workload, cluster: Cluster, queue: Ints) -> Accounts:
+def make_accounts(workload: Workload, cluster: Cluster, queue: Ints, users: Users) -> Accounts:
     """Make accounts of queues, of users, and of users within queues."""
+    queues, people = cluster.queues, users.names.size
+    limits: list[tuple[int | None, int | None]] = []
+
+    def opened(asked: tuple[int | None, int | None], members: int) -> int:
+        """Open an account for each of several members; return the first one's number."""
+        if asked == (None, None):
+            return -1
+        limits.extend([asked] * members)
+        return len(limits) - members
+
     of_job = np.full((len(workload), 3), -1, np.int64)
-    jobs: list[int] = []
-    procs: list[int] = []
-    user = users(workload)[0] if _limits_users(workload, cluster) else np.empty(0, np.int64)
-
-    def add(column: int, member: Ints, limits: tuple[int | None, int | None]) -> None:
-        """Open one account for each value of ``member`` (−1: isn't in any)."""
-        if limits == (None, None):
-            return
-        inside = member >= 0
-        there = np.bincount(member[inside]) > 0
-        of_job[inside, column] = len(jobs) + (np.cumsum(there) - 1)[member[inside]]
-        count = int(there.sum())
-        jobs.extend([NO_LIMIT if limits[0] is None else limits[0]] * count)
-        procs.extend([NO_LIMIT if limits[1] is None else limits[1]] * count)
-
-    for number, one in enumerate(cluster.queues):
-        inside = queue == number
-        add(0, np.where(inside, number, -1), (one.max_jobs, one.max_procs))
-        each = (one.max_jobs_per_user, one.max_procs_per_user)
-        if each != (None, None):
-            add(2, np.where(inside, user, -1), each)
+    whole = np.array([opened((one.max_jobs, one.max_procs), 1) for one in queues])
+    if queues:
+        of_job[:, 0] = whole[queue]
+    each = np.array(
+        [opened((one.max_jobs_per_user, one.max_procs_per_user), people) for one in queues]
+    )
+    if (each >= 0).any():
+        first = each[queue]
+        of_job[:, 2] = np.where(first >= 0, first + users.of_job, -1)
     if cluster.user_limits is not None:
-        add(1, user, (cluster.user_limits.max_jobs, cluster.user_limits.max_procs))
-    return Accounts(of_job, np.array(jobs, np.int64), np.array(procs, np.int64))
+        whose = opened((cluster.user_limits.max_jobs, cluster.user_limits.max_procs), people)
+        of_job[:, 1] = whose + users.of_job if whose >= 0 else -1
+    table = np.array(
+        [[NO_LIMIT if most is None else most for most in one] for one in limits], np.int64
+    ).reshape(-1, 2)
+    return Accounts(of_job, table[:, 0], table[:, 1])
 
 
-def _limits_users(workload: Workload, cluster: Cluster) -> bool:
+def limits_users(workload: Workload, cluster: Cluster) -> bool:
     """Tell whether any limit is per user; refuse it if the log has no users."""
     per_user = cluster.user_limits is not None or any(
         one.max_jobs_per_user or one.max_procs_per_user for one in cluster.queues
@@ -127,10 +150,6 @@ def limit_misfits(workload: Workload, cluster: Cluster, queue: Ints, least: Ints
     ``least`` has the fewest processors that each job can do with.
     """
     found: list[Misfit] = []
-    if not cluster.queues and cluster.user_limits is None:
-        return found
-    asked = workload.column("estimate").astype(np.float64)
-    asked = np.where(asked > 0, asked, workload.column("runtime"))
     for number, one in enumerate(cluster.queues):
         inside = queue == number
         for name in ("max_procs", "max_procs_per_user"):
@@ -139,6 +158,8 @@ def limit_misfits(workload: Workload, cluster: Cluster, queue: Ints, least: Ints
                 why = f"wider than queue {one.name} allows ({name} = {limit})"
                 found.append(named(workload, "limit", why, over))
         if one.max_time is not None:
+            asked = workload.column("estimate").astype(np.float64)
+            asked = np.where(asked > 0, asked, workload.column("runtime"))
             over = np.flatnonzero(inside & (asked > one.max_time))
             if over.size:
                 why = f"longer than queue {one.name} allows (max_time = {one.max_time:g} s)"
@@ -150,16 +171,15 @@ def limit_misfits(workload: Workload, cluster: Cluster, queue: Ints, least: Ints
     return found
 
 
-def make_multifactor(workload: Workload, weights: Weights | None) -> Multifactor:
+def make_multifactor(workload: Workload, users: Users, weights: Weights | None) -> Multifactor:
     """Make the weights, with the shares of the workload's users adding up to 1."""
     given = weights or Weights()
-    _, names = users(workload)
     if given.fair_share and not workload.has("user"):
         raise SimulationError(
             "fair-share needs users, and the log doesn't say who they are; "
             "set fair_share = 0 in the cluster's multifactor"
         )
-    shares = np.array([given.shares.get(str(name), 1.0) for name in names])
+    shares = np.array([given.shares.get(str(name), 1.0) for name in users.names])
     return Multifactor(
         given.age,
         given.max_age,

@@ -73,6 +73,8 @@ class Layout:
     @property
     def groups(self) -> tuple[Floats, Ints, Ints]:
         """Return equal nodes together: their capacity, partition and number."""
+        if self.nodes.pooled:
+            return self.nodes.capacity, self.nodes.partition, np.ones_like(self.nodes.partition)
         keyed = np.column_stack([self.nodes.partition, self.nodes.capacity])
         kinds, counts = np.unique(keyed, axis=0, return_counts=True)
         return kinds[:, 1:], kinds[:, 0].astype(np.int64), counts

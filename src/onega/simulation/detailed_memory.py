@@ -20,6 +20,12 @@ from onega.simulation.setup import CONTROL_CODES, make_levels
 
 Array = npt.NDArray[Any]
 
+PLACES = {
+    name: (place, layout.STATE[place].kind == "f")
+    for place, name in enumerate(layout.STATE.names or ())
+}
+"""Where each field of the state stands, and whether it is no whole number; all are 8 bytes wide."""
+
 LOG_ROOM = 1 << 16
 MOST_ROOM = 1 << 22
 """Lines of the logs at first, at least and at most; they are emptied, or grow, as needed."""
@@ -34,6 +40,7 @@ class Memory:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.state = np.zeros(1, layout.STATE)
+        self._whole, self._real = self.state.view(np.int64), self.state.view(np.float64)
         self.arrays: dict[str, Array] = {}
         self._taken: dict[str, list[Array]] = {name: [] for name in LOGS}
         self._sizes()
@@ -48,17 +55,18 @@ class Memory:
         """Keep an array and note its address; it is copied only if its layout asks for it."""
         array = np.ascontiguousarray(values, dtype)
         self.arrays[name] = array
-        self.state[f"{name}_at"] = array.ctypes.data
+        self._whole[PLACES[f"{name}_at"][0]] = array.__array_interface__["data"][0]
         return array
 
     @property
     def address(self) -> int:
         """Where the kernel finds the state."""
-        return int(self.state.ctypes.data)
+        return int(self.state.__array_interface__["data"][0])
 
     def _set(self, **values: float) -> None:
         for name, value in values.items():
-            self.state[name] = value
+            place, real = PLACES[name]
+            (self._real if real else self._whole)[place] = value
 
     def _sizes(self) -> None:
         """Count, and bring the nodes of each partition together."""
@@ -197,7 +205,7 @@ class Memory:
         self.bind("state", np.full(self.jobs, codes.UNSTARTED), np.int64)
         self.bind("option", np.full(self.jobs, -1), np.int64)
         for name in ("phase", "slot_of"):
-            self.bind(name, np.zeros(self.jobs), np.int64)
+            self.bind(name, np.zeros(self.jobs, np.int64), np.int64)
 
     def _machine(self) -> None:
         """Lay out nodes, rows of free amounts, partitions and accounts."""
@@ -222,7 +230,7 @@ class Memory:
         for name, value in (("up", 1), ("usable", 1), ("draining", 0), ("planned", 0)):
             self.bind(name, np.full(self.nodes, value), np.uint8)
         for name in ("jobs_on", "scratch"):
-            self.bind(name, np.zeros(self.nodes), np.int64)
+            self.bind(name, np.zeros(self.nodes, np.int64), np.int64)
         self.bind("got", np.zeros(self.nodes + 1, layout.GOT), layout.GOT)
         self.bind("since", np.full(self.nodes, problem.t0))
         self.bind("down_since", np.zeros(self.nodes))
@@ -296,11 +304,11 @@ class Memory:
 
     def _grow(self, name: str, dtype: npt.DTypeLike, room: int) -> None:
         """Make a log larger, with what it has."""
-        larger = np.zeros(room, dtype)
+        larger = np.empty(room, dtype)
         if name in self.arrays:
             larger[: self.arrays[name].size] = self.arrays[name]
         self.bind(name, larger, dtype)
-        self.state[{"switches": "switch", "attempts": "attempt"}.get(name, name) + "_room"] = room
+        self._set(**{{"switches": "switch", "attempts": "attempt"}.get(name, name) + "_room": room})
 
     def _tables(self) -> None:
         """Lay out the table of events and the calendar."""
@@ -375,7 +383,7 @@ class Memory:
             option=arrays["option"],
             lost_work=arrays["lost"],
             **{
-                f"{prefix}_{name}": np.ascontiguousarray(table[name])
+                f"{prefix}_{name}": table[name]
                 for prefix, (table, names) in columns.items()
                 for name in names
             },

@@ -57,19 +57,31 @@ def own_order(layout: Layout, *, dependent: bool) -> tuple[KeyFunction | None, f
 
 
 def ranks(layout: Layout, partition: Ints, queue_rank: Ints, columns: Columns) -> Ints:
-    """Return each job's place in the fixed order of its partition: queue, key, arrival."""
-    keys, keyed = np.zeros(partition.size), False
-    for number, policy in enumerate(layout.policies):
-        if order_code(policy) == codes.STATIC:
-            fixed = static_keys(policy, columns)
-            inside = partition == number
+    """Return each job's place in the fixed order of its partition: queue, key, arrival.
+
+    Orders by a key of the time don't look at it.
+    """
+    place = np.arange(partition.size)
+    static = [n for n, policy in enumerate(layout.policies) if order_code(policy) == codes.STATIC]
+    if not static:
+        return place
+    order = place
+    keys = {number: static_keys(layout.policies[number], columns) for number in static}
+    if any(fixed is not None for fixed in keys.values()):
+        key = np.zeros(partition.size)
+        for number, fixed in keys.items():
             if fixed is not None:
-                keys[inside], keyed = fixed[inside], True
-    if not (keyed or queue_rank.any() or partition.any()):
-        return np.arange(partition.size)
-    order = np.lexsort((np.arange(partition.size), keys, queue_rank, partition))
-    rank = np.empty(partition.size, np.int64)
-    rank[order] = np.arange(partition.size)
+                inside = partition == number
+                key[inside] = fixed[inside]
+        order = np.argsort(key, kind="stable")
+    group = partition * (queue_rank.max() + 1) + queue_rank
+    if group.any():
+        few = group.astype(np.min_scalar_type(int(group.max())))  # quicker to sort
+        order = order[np.argsort(few[order], kind="stable")]
+    if order is place:
+        return place
+    rank = np.empty_like(place)
+    rank[order] = place
     return rank
 
 

@@ -5,23 +5,25 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from onega.core.chronicle import EVENTS, STATES, Attempts, Chronicle, Parts
 from onega.core.cluster import Cluster
 from onega.core.history import Pieces, RateHistory
 from onega.core.policy import Policy
 from onega.core.report import Report
 from onega.core.schedule import Schedule
 from onega.core.workload import Workload
-from onega.kernels.detailed_codes import CAPACITY, CHECKPOINT, REQUEUED, TIMEOUT, WOKEN
+from onega.kernels.detailed_codes import CHECKPOINT, TIMEOUT
+from onega.simulation.detailed_chronicle import RunChronicle
 from onega.simulation.detailed_problem import Floats, Ints, Outcome, Problem
+from onega.simulation.setup import in_rows
 
 
 def make_schedule(
     workload: Workload,
     machine: Cluster,
     policy: Policy,
-    run: tuple[Problem, Outcome, Ints],
+    run: tuple[Problem, Outcome, Ints | None],
     *,
+    patience: Floats | None = None,
     provenance: tuple[str, ...] = (),
     report: Report | None = None,
 ) -> Schedule:
@@ -34,7 +36,11 @@ def make_schedule(
     machine, policy
         What it ran on.
     run
-        Problem, outcome, and the workload's row of each of the problem's jobs (by arrival).
+        Problem, outcome, and the workload's row of each of the problem's jobs (by arrival; None:
+        they are the same).
+    patience
+        When each of the problem's jobs is cancelled if it still waits then, if anybody is
+        impatient.
     provenance, report
         How it came about; what was left out.
 
@@ -43,51 +49,61 @@ def make_schedule(
     Jobs that waited for others get the submission that they had, moldable ones their width, so
     that the workload of the schedule is what was really run.
     """
-    problem, outcome, row = run
-    option = np.where(outcome.option >= 0, outcome.option, problem.jobs.first_option)
-    by_row = np.argsort(row)
-    state = _named("state", outcome.state[by_row], STATES)
-    chronicle = Chronicle(
-        state,
-        np.isfinite(outcome.submit[by_row]),
-        outcome.lost_work[by_row],
-        _head_start(problem)[by_row],
-        *_attempts(problem, outcome, row),
-        _event_log(workload, outcome, row),
-        Parts(
-            outcome.part_kind,
-            outcome.part_since,
-            outcome.part_until,
-            outcome.part_count,
-            outcome.part_depth,
-        ),
-    )
-    start, end = outcome.start[by_row], outcome.end[by_row]
-    tries = chronicle.attempts
-    one_stretch = tries.row.size == np.isfinite(start).sum() and np.all(tries.end == end[tries.row])
-    order = np.lexsort((tries.start, tries.row))
-    pieces = Pieces(tries.row[order], tries.start[order], tries.end[order])
+    problem, outcome, by_arrival = run
+    work, rates = _work(problem, outcome), _history(problem, outcome)
     return Schedule(
-        _as_run(workload, problem, outcome, row),
+        _as_run(workload, problem, outcome, by_arrival),
         machine,
         policy,
-        start,
-        end,
-        problem.options.work[option][by_row],
-        outcome.state[by_row] == TIMEOUT,
-        _history(problem, outcome),
-        None if one_stretch else pieces,
+        in_rows(outcome.start, by_arrival),
+        in_rows(outcome.end, by_arrival),
+        in_rows(work, by_arrival),
+        in_rows(outcome.state, by_arrival) == TIMEOUT,
+        rates,
+        _pieces(outcome, by_arrival),
         provenance,
         report or Report(),
-        chronicle,
+        RunChronicle(
+            workload.table["job"],
+            by_arrival,
+            outcome,
+            work,
+            problem.jobs.initial_done,
+            rates,
+            problem.checkpoint if problem.on_interrupt == CHECKPOINT else None,
+            patience,
+        ),
     )
 
 
-def _as_run(workload: Workload, problem: Problem, outcome: Outcome, row: Ints) -> Workload:
+def _work(problem: Problem, outcome: Outcome) -> Floats:
+    """Return the work of each job in the option that was taken, or in its first."""
+    jobs, options = problem.jobs, problem.options
+    if options.work.size == jobs.submit.size:
+        return options.work
+    return options.work[np.where(outcome.option >= 0, outcome.option, jobs.first_option)]
+
+
+def _pieces(outcome: Outcome, by_arrival: Ints | None) -> Pieces | None:
+    """Return all stretches on processors, by row and time; None if each job has at most one."""
+    job, start, end = outcome.attempt_job, outcome.attempt_start, outcome.attempt_end
+    started = np.count_nonzero(np.isfinite(outcome.start))
+    if job.size == started and np.array_equal(outcome.end[job], end):
+        return None
+    row = job if by_arrival is None else by_arrival[job]
+    order = np.lexsort((start, row))
+    return Pieces(row[order], start[order], end[order])
+
+
+def _as_run(
+    workload: Workload, problem: Problem, outcome: Outcome, by_arrival: Ints | None
+) -> Workload:
     """Give dependent jobs the submission, and moldable ones the shape, that they had in the run."""
     jobs, options = problem.jobs, problem.options
-    followed = np.flatnonzero((jobs.after >= 0) & np.isfinite(outcome.submit))
-    molded = np.flatnonzero((jobs.options > 1) & (outcome.option >= 0))
+    followed = np.flatnonzero(jobs.after >= 0)
+    followed = followed[np.isfinite(outcome.submit[followed])]
+    molded = np.flatnonzero(jobs.options > 1)
+    molded = molded[outcome.option[molded] >= 0]
     if followed.size + molded.size == 0:
         return workload
     taken = outcome.option[molded]
@@ -101,68 +117,11 @@ def _as_run(workload: Workload, problem: Problem, outcome: Outcome, row: Ints) -
     for name, (some, values) in changes.items():
         if some.size:
             column = np.array(workload.column(name))
-            column[row[some]] = values
+            column[some if by_arrival is None else by_arrival[some]] = values
             series = pl.Series(name, column, dtype=workload.table.schema[name])
             columns.append(series.fill_nan(None) if column.dtype.kind == "f" else series)
     note = "submissions and shapes as they came out of the simulation"
     return Workload(workload.table.with_columns(columns), workload.meta.noting(note))
-
-
-def _attempts(problem: Problem, outcome: Outcome, row: Ints) -> tuple[Attempts, Floats]:
-    """Return the attempts, with when their work stopped and how much of it was saved."""
-    job, start, end = outcome.attempt_job, outcome.attempt_start, outcome.attempt_end
-    # Work that never began, began and stopped at the end of the attempt: none was done.
-    begin = np.where(np.isnan(outcome.attempt_begin), end, outcome.attempt_begin)
-    begin = np.maximum(begin, problem.t0)
-    finished = (end == outcome.end[job]) & (outcome.state[job] <= TIMEOUT)
-    history = _history(problem, outcome)
-    clock = history.integral(history.rates, begin)
-    done = history.integral(history.rates, end) - clock
-    saved = np.zeros(job.size)
-    if problem.on_interrupt == CHECKPOINT:
-        whole = np.floor(done / problem.checkpoint) * problem.checkpoint
-        saved = np.where(~finished & _requeued(outcome), whole, 0.0)
-    before = np.bincount(job, saved, row.size) + _head_start(problem)
-    left = problem.options.work[outcome.option[job]] - before[job]
-    stop = np.where(finished, np.minimum(history.reaching(clock + left), end), end)
-    saved = np.where(finished, left, saved)
-    return Attempts(row[job], start, outcome.attempt_wake, begin, stop, end), saved
-
-
-def _head_start(problem: Problem) -> Floats:
-    """Work done before the run began, of jobs that ran already."""
-    return np.where(np.isnan(problem.jobs.initial_start), 0.0, problem.jobs.initial_done)
-
-
-def _requeued(outcome: Outcome) -> Ints:
-    """Tell which attempts ended in the queue again."""
-    again = outcome.log_event == REQUEUED
-    pairs = set(zip(outcome.log_job[again], outcome.log_time[again], strict=True))
-    ends = zip(outcome.attempt_job, outcome.attempt_end, strict=True)
-    return np.fromiter((one in pairs for one in ends), bool, outcome.attempt_job.size)
-
-
-def _event_log(workload: Workload, outcome: Outcome, row: Ints) -> pl.DataFrame:
-    """Name events, jobs and nodes."""
-    code, job, node = outcome.log_event, outcome.log_job, outcome.log_node
-    has_job = (job >= 0) & (code != WOKEN)
-    has_node = (node >= 0) & (code != CAPACITY)
-    ids = workload.table["job"].to_numpy()[row]
-    return pl.DataFrame(
-        {
-            "time": outcome.log_time,
-            "event": _named("event", code, EVENTS),
-            "job": ids[np.where(has_job, job, 0)],
-            "node": node + 1,
-        }
-    ).with_columns(
-        pl.when(pl.Series(has_job)).then("job"), pl.when(pl.Series(has_node)).then("node")
-    )
-
-
-def _named(name: str, codes: Ints, names: pl.Enum) -> pl.Series:
-    """Make a column of names from their numbers, without a text for every row."""
-    return pl.Series(name, names.categories, dtype=names).gather(codes)
 
 
 def _history(problem: Problem, outcome: Outcome) -> RateHistory:

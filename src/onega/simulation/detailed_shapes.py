@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from onega.core.errors import SimulationError, suggest
@@ -22,7 +24,10 @@ DEMANDS = "demands"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shapes:
-    """Options, the job (row) of each, and whether its work is cut at its estimate."""
+    """Options, the job (row) of each, and whether its work is cut at its estimate.
+
+    They stand by job, and every job has at least one.
+    """
 
     job: Ints
     options: Options
@@ -39,8 +44,14 @@ class Shapes:
 
     def first_and_count(self, jobs: int) -> tuple[Ints, Ints]:
         """Return where each job's options begin, and how many there are."""
+        if self.job.size == jobs:
+            return self.job, np.ones(jobs, np.int64)
         count = np.bincount(self.job, minlength=jobs)
         return np.cumsum(count) - count, count
+
+    def of_jobs(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return for each option what its job has."""
+        return values if self.job.size == len(values) else values[self.job]
 
 
 def make_shapes(
@@ -73,21 +84,20 @@ def make_shapes(
         workload, layout.cluster.procs, moldable, fixed, findings
     )
     limited = (estimate > 0) & (estimate < runtime) if enforce_limits else np.zeros(job.size, bool)
-    work = np.where(limited, estimate, runtime)
+    work = np.where(limited, estimate, runtime) if enforce_limits else runtime
     expect = work
     if policy.knowledge != "runtime":
         expect = np.where(estimate > 0, estimate, work)
     wanted = _wanted(workload, layout, demands, findings)
-    chunks, chunk = _chunks(procs, {name: values[job] for name, values in wanted.items()}, layout)
-    demand = np.column_stack(
-        [
-            layout.watts * procs
-            if name == POWER
-            else wanted.get(name, np.zeros(len(workload)))[job]
-            for name in layout.shared
-        ]
-        or [np.empty((job.size, 0))]
-    )
+    if job.size > len(workload):
+        wanted = {name: values[job] for name, values in wanted.items()}
+    chunks, chunk = _chunks(procs, wanted, layout)
+    demand = np.zeros((job.size, len(layout.shared)))
+    for number, name in enumerate(layout.shared):
+        if name == POWER:
+            demand[:, number] = layout.watts * procs
+        elif name in wanted:
+            demand[:, number] = wanted[name]
     options = Options(procs, work, expect, chunks, chunk, demand)
     return Shapes(job, options, limited), findings
 
@@ -116,35 +126,35 @@ def _widths(
 ) -> tuple[Ints, Ints, Floats, Floats]:
     """Return job, width, run time and estimate (NaN: none) of every option, by job."""
     jobs = np.arange(len(workload))
-    procs = workload.column("procs").astype(np.int64)
+    procs = np.asarray(workload.column("procs"), dtype=np.int64)
     runtime = np.asarray(workload.column("runtime"), dtype=np.float64)
     estimate = np.asarray(workload.column("estimate"), dtype=np.float64)
     if moldable is None:
         return jobs, procs, runtime, estimate
     if hasattr(moldable, "speedup"):
-        free = np.flatnonzero(~fixed)
-        return _by_law(moldable, machine, free, (jobs, procs, runtime, estimate))  # type: ignore[arg-type]
+        return _by_law(moldable, machine, fixed, (jobs, procs, runtime, estimate))  # type: ignore[arg-type]
     return _by_table(workload, moldable, fixed, findings)
 
 
 def _by_law(
-    law: Speedup, machine: int, free: Ints, own: tuple[Ints, Ints, Floats, Floats]
+    law: Speedup, machine: int, fixed: Flags, own: tuple[Ints, Ints, Floats, Floats]
 ) -> tuple[Ints, Ints, Floats, Floats]:
     """Offer each job that may be molded all widths beside its own: t(n) = t(p)·S(p)/S(n)."""
     jobs, procs, runtime, estimate = own
     widths = np.array(widths_on_offer(law, machine), dtype=np.int64)
-    job, width = np.repeat(free, widths.size), np.tile(widths, free.size)
-    other = width != procs[job]
-    job, width = job[other], width[other]
-    factor = law.speedup(procs)[job] / law.speedup(width)
-    parts = (
-        np.concatenate([jobs, job]),
-        np.concatenate([procs, width]),
-        np.concatenate([runtime, runtime[job] * factor]),
-        np.concatenate([estimate, estimate[job] * factor]),
-    )
-    order = np.argsort(parts[0], kind="stable")
-    return parts[0][order], parts[1][order], parts[2][order], parts[3][order]
+    # A row for each job: its own width, then those on offer; without those that aren't another one.
+    width = np.empty((jobs.size, widths.size + 1), np.int64)
+    width[:, 0], width[:, 1:] = procs, widths
+    offered = width != procs[:, None]
+    offered[fixed] = False
+    offered[:, 0] = True
+    job = np.repeat(jobs, np.count_nonzero(offered, axis=1))
+    own_speedup = law.speedup(procs)
+    factor = np.empty(width.shape)
+    factor[:, 0] = 1.0
+    np.divide(own_speedup[:, None], law.speedup(widths), out=factor[:, 1:])
+    chosen = factor[offered]
+    return job, width[offered], runtime[job] * chosen, estimate[job] * chosen
 
 
 def _by_table(
@@ -228,16 +238,18 @@ def _chunks(procs: Ints, wanted: dict[str, Floats], layout: Layout) -> tuple[Int
 
     c = gcd(processors, GPUs, …); a chunk has 1/c of everything, its memory in whole bytes.
     """
-    chunks = np.array(procs)
+    chunks = procs
     for name in layout.resources[1:]:
         amount = wanted.get(name)
         if amount is None or name == "memory":
             continue
         counted = (amount > 0) & (amount == np.floor(amount))
         chunks = np.where(counted, np.gcd(chunks, amount.astype(np.int64)), chunks)
-    columns = [procs / chunks]
-    for name in layout.resources[1:]:
-        amount = wanted.get(name, np.zeros(procs.size))
-        each = np.ceil(amount * (procs / chunks)) if name == "memory" else amount / chunks
-        columns.append(each)
-    return chunks, np.column_stack(columns)
+    chunk = np.zeros((procs.size, len(layout.resources)))
+    chunk[:, 0] = procs / chunks
+    for number, name in enumerate(layout.resources):
+        if name in wanted:
+            amount = wanted[name]
+            whole = name == "memory"
+            chunk[:, number] = np.ceil(amount * chunk[:, 0]) if whole else amount / chunks
+    return chunks, chunk

@@ -83,16 +83,19 @@ def static_keys(policy: Policy, jobs: Columns) -> npt.NDArray[np.float64] | None
     expect, procs = jobs.expect, jobs.procs.astype(np.float64)
     if isinstance(order, Priority):
         return _own_keys(order, jobs) if order.static else None
-    submitted = np.log10(np.maximum(jobs.submit, 1.0))
+
+    def submitted() -> npt.NDArray[np.float64]:
+        return np.log10(np.maximum(jobs.submit, 1.0))
+
     keys: dict[str, Callable[[], npt.NDArray[np.float64]]] = {
         "lcfs": lambda: -np.arange(expect.size, dtype=np.float64),
         "spf": lambda: expect,
         "lpf": lambda: -expect,
         "saf": lambda: expect * procs,
-        "f1": lambda: np.log10(expect) * procs + 8.70e2 * submitted,
-        "f2": lambda: np.sqrt(expect) * procs + 2.56e4 * submitted,
-        "f3": lambda: expect * procs + 6.86e6 * submitted,
-        "f4": lambda: expect * np.sqrt(procs) + 5.30e5 * submitted,
+        "f1": lambda: np.log10(expect) * procs + 8.70e2 * submitted(),
+        "f2": lambda: np.sqrt(expect) * procs + 2.56e4 * submitted(),
+        "f3": lambda: expect * procs + 6.86e6 * submitted(),
+        "f4": lambda: expect * np.sqrt(procs) + 5.30e5 * submitted(),
     }
     return keys[order]() if isinstance(order, str) and order in keys else None
 

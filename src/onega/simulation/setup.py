@@ -97,6 +97,23 @@ def make_columns(
     )
 
 
+def rows_by_arrival(workload: Workload) -> Ints | None:
+    """Return the rows in the order of submission, as `Workload.sorted`; None if they are so."""
+    submit = workload.table["submit"]
+    if submit.is_sorted():
+        return None
+    return np.lexsort((workload.table["job"].to_numpy(), submit.to_numpy()))
+
+
+def in_rows(values: npt.NDArray[Any], by_arrival: Ints | None) -> npt.NDArray[Any]:
+    """Put an array by arrival into the order of the rows; without a copy if it is in it."""
+    if by_arrival is None:
+        return np.ascontiguousarray(values)
+    result = np.empty_like(values)
+    result[by_arrival] = values
+    return result
+
+
 def order_code(policy: Policy) -> int:
     """Return which kind of pass an order needs."""
     order = policy.order

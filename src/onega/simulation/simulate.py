@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
@@ -20,7 +19,7 @@ from onega.core.schedule import Schedule
 from onega.core.speedup import Speedup
 from onega.core.tables import TableLike
 from onega.core.workload import Workload
-from onega.kernels.engine import Floats, Ints, Records
+from onega.kernels.engine import Ints, Records
 from onega.simulation import setup
 from onega.simulation.detailed_arrivals import Circumstances
 from onega.simulation.run import Outcome, Progress, Task
@@ -133,18 +132,17 @@ def simulate(
             workload, machine, rule, enforce_limits=enforce_limits, rng=rng, progress=progress
         )
     work, limited = setup.work_to_do(workload, enforce_limits=enforce_limits)
-    by_arrival = _by_arrival(workload)
+    by_arrival = setup.rows_by_arrival(workload)
     columns = setup.make_columns(workload, work, rule, by_arrival)
     seed = seed_sequence(rng)
     outcome = Task(columns, machine, rule, ties, seed, progress).run()
-    back = _scatter(by_arrival)
     how = f"ties={ties}, rate control={machine.rates.kind}, enforce_limits={enforce_limits}"
     return Schedule(
         workload,
         machine,
         rule,
-        back(outcome.start),
-        back(outcome.end),
+        setup.in_rows(outcome.start, by_arrival),
+        setup.in_rows(outcome.end, by_arrival),
         work,
         limited,
         _history(machine.rates, float(columns.submit[0]), outcome.switches),
@@ -158,25 +156,6 @@ def _machine(cluster: Cluster | int, rates: RateControl | None, power: Power | N
     if rates is None and power is None:
         return machine
     return replace(machine, rates=rates or machine.rates, power=power or machine.power)
-
-
-def _by_arrival(workload: Workload) -> Ints | None:
-    """Return the rows in the order of submission, as `Workload.sorted`; None if they are so."""
-    submit = workload.table["submit"]
-    if submit.is_sorted():
-        return None
-    return np.lexsort((workload.table["job"].to_numpy(), submit.to_numpy()))
-
-
-def _scatter(by_arrival: Ints | None) -> Callable[[Floats], Floats]:
-    """Return a function that puts arrays by arrival back into the order of the rows."""
-
-    def back(values: Floats) -> Floats:
-        result = np.empty(values.shape)
-        result[slice(None) if by_arrival is None else by_arrival] = values
-        return result
-
-    return back
 
 
 def _history(control: RateControl, first: float, switches: list[Records]) -> RateHistory:
