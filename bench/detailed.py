@@ -113,7 +113,8 @@ def run_parts(log: onega.Workload, procs: int) -> dict[str, dict[str, object]]:
     return {
         "people who cancel": {"patience": "exponential(1e5)"},
         "reservations": {"events": reserve},
-        "moldable": {"moldable": onega.AmdahlSpeedup(0.05)},
+        # With a larger serial share wide shapes waste so much that the machine is overloaded.
+        "moldable": {"moldable": onega.AmdahlSpeedup(0.001)},
     }
 
 

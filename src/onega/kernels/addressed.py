@@ -11,6 +11,7 @@ with every field of a record, into each function's and each call's symbol.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -19,15 +20,19 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 from numba.core import cgutils
-from numba.core.imputils import lower_getattr_generic, lower_setattr_generic
-from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.core.imputils import lower_builtin, lower_getattr_generic, lower_setattr_generic
+from numba.core.typing.templates import (
+    AbstractTemplate,
+    AttributeTemplate,
+    infer_getattr,
+    infer_global,
+    signature,
+)
 from numba.extending import intrinsic, models, register_model
 from numba.np import arrayobj
 from numba.np.numpy_support import from_dtype
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-UNKNOWN_SIZE = 1 << 40
 
 
 def callee(function: F) -> F:
@@ -36,11 +41,21 @@ def callee(function: F) -> F:
     Compilation then grows with the number of functions, not with the number of calls. numba would
     compile it anew for each literal number that it is called with; here literals are numbers.
     """
+    return _compiled(function, forceinline=False)
+
+
+def small(function: F) -> F:
+    """Compile a function that is put into its callers: where a call costs more than its work."""
+    return _compiled(function, forceinline=True)
+
+
+def _compiled(function: F, *, forceinline: bool) -> F:
     options = {
         "nogil": True,
         "no_cpython_wrapper": True,
         "no_cfunc_wrapper": True,
         "error_model": "numpy",
+        "forceinline": forceinline,
     }
     compiled = numba.njit(**options)(function)
     compiler = compiled._compiler
@@ -144,21 +159,95 @@ def sized_viewer(dtype: npt.DTypeLike) -> Any:  # noqa: ANN401
     return view
 
 
-def viewer(dtype: npt.DTypeLike) -> Any:  # noqa: ANN401
-    """Return a function from an address to a view as an array of ``dtype``, of unknown size."""
-    array = types.Array(from_dtype(np.dtype(dtype)), 1, "C")
+class Vector(types.Type):  # type: ignore[misc]
+    """A pointer to numbers or structures that stand one after another.
+
+    Unlike an array it is one value, and an index is an offset: no sizes, nothing from the end.
+    """
+
+    def __init__(self, name: str, element: Any, itemsize: int) -> None:  # noqa: ANN401
+        self.element = element
+        self.itemsize = itemsize
+        super().__init__(name=f"Vector({name})")
+
+
+@register_model(Vector)
+class _VectorModel(models.OpaqueModel):  # type: ignore[misc]
+    """Nothing but a pointer."""
+
+
+@infer_global(operator.getitem)
+class _GetItem(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, args: Any, kws: Any) -> Any:  # noqa: ANN401
+        if isinstance(args[0], Vector) and isinstance(args[1], types.Integer):
+            return signature(args[0].element, args[0], types.intp)
+        return None
+
+
+@infer_global(operator.setitem)
+class _SetItem(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, args: Any, kws: Any) -> Any:  # noqa: ANN401
+        if isinstance(args[0], Vector) and isinstance(args[1], types.Integer):
+            return signature(types.void, args[0], types.intp, args[0].element)
+        return None
+
+
+def _item_pointer(builder: Any, vector: Vector, start: Any, index: Any) -> Any:  # noqa: ANN401
+    return cgutils.pointer_add(builder, start, builder.mul(index, index.type(vector.itemsize)))
+
+
+@lower_builtin(operator.getitem, Vector, types.intp)
+def _get_item(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:  # noqa: ANN401
+    vector = sig.args[0]
+    at = _item_pointer(builder, vector, *arguments)
+    if isinstance(vector.element, Structure):
+        return builder.bitcast(at, context.get_value_type(vector.element))
+    return builder.load(builder.bitcast(at, context.get_data_type(vector.element).as_pointer()))
+
+
+@lower_builtin(operator.setitem, Vector, types.intp, types.Any)
+def _set_item(context: Any, builder: Any, sig: Any, arguments: Any) -> None:  # noqa: ANN401
+    vector = sig.args[0]
+    at = _item_pointer(builder, vector, *arguments[:2])
+    if isinstance(vector.element, Structure):
+        one = context.get_constant(types.intp, 1)
+        size = context.get_constant(types.intp, vector.itemsize)
+        cgutils.raw_memcpy(builder, at, arguments[2], one, size)
+        return
+    builder.store(
+        arguments[2], builder.bitcast(at, context.get_data_type(vector.element).as_pointer())
+    )
+
+
+def viewer(name: str, dtype: npt.DTypeLike) -> Any:  # noqa: ANN401
+    """Return a function from an address to a `Vector` of ``dtype``; a structure's has this name."""
+    kind = np.dtype(dtype)
+    element = Structure(name, kind) if kind.fields is not None else from_dtype(kind)
+    vector = Vector(name, element, kind.itemsize)
 
     @intrinsic
     def view(typing_context: Any, address: Any) -> Any:  # noqa: ANN401
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
-            length = context.get_constant(types.intp, UNKNOWN_SIZE)
-            return _make_view(context, builder, array, arguments[0], length)
+        def code(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:  # noqa: ANN401
+            return builder.inttoptr(arguments[0], context.get_value_type(vector))
 
-        return array(types.int64), code
+        return vector(types.int64), code
 
     return view
 
 
-floats = viewer(np.float64)
-ints = viewer(np.int64)
-flags = viewer(np.uint8)
+@intrinsic
+def move(typing_context: Any, vector: Any, target: Any, source: Any, count: Any) -> Any:  # noqa: ANN401
+    """Move ``count`` items from index ``source`` to ``target``; they may overlap."""
+
+    def code(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:  # noqa: ANN401
+        to, origin = (_item_pointer(builder, vector, arguments[0], at) for at in arguments[1:3])
+        size = context.get_constant(types.intp, vector.itemsize)
+        cgutils.raw_memmove(builder, to, origin, arguments[3], size)
+        return context.get_dummy_value()
+
+    return types.void(vector, types.intp, types.intp, types.intp), code
+
+
+floats = viewer("Float", np.float64)
+ints = viewer("Int", np.int64)
+flags = viewer("Flag", np.uint8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onega.kernels.addressed import callee, flags, floats, ints
+from onega.kernels.addressed import callee, flags, floats, ints, small
 from onega.kernels.detailed_place import place, shared_fit
 from onega.kernels.detailed_queue import choices, known_left
 from onega.kernels.detailed_state import Record, gots, partitions
@@ -10,7 +10,7 @@ from onega.kernels.detailed_usage import within_limits
 from onega.kernels.engine import Floats
 
 
-@callee
+@small
 def fits_total(s: Record, totals: Floats, number: int, option: int) -> bool:
     """Tell whether a partition's nodes have enough in all; they may still be the wrong ones."""
     chunks = ints(s.chunks_at)[option]
@@ -32,7 +32,7 @@ def fits_now(s: Record, number: int, option: int) -> bool:
     return place(s, avail, 0, number, option)
 
 
-@callee
+@small
 def allowed(s: Record, job: int, option: int) -> bool:
     """Tell whether a job's accounts allow an option."""
     return s.accounts == 0 or within_limits(s, job, ints(s.procs_at)[option])
@@ -48,7 +48,7 @@ def none_allowed(s: Record, job: int) -> bool:
     return option == first + count
 
 
-@callee
+@small
 def shorter(s: Record, job: int, option: int, other: int) -> bool:
     """Tell whether an option is shorter than another, or equal and narrower."""
     mine, theirs = known_left(s, job, option), known_left(s, job, other)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.addressed import callee, floats, ints
+from onega.kernels.addressed import callee, floats, ints, move, small
 from onega.kernels.detailed_choose import (
     allowed,
     fits_now,
@@ -40,10 +40,8 @@ from onega.kernels.detailed_state import (
     gots,
     partitions,
     queued,
-    slots,
 )
 from onega.kernels.engine import clock
-from onega.kernels.jit import shift
 
 
 @callee
@@ -96,34 +94,8 @@ def _first_time(s: Record, number: int, option: int, lasting: float, v: float) -
 
 
 @callee
-def _first_time_scalar(s: Record, number: int, option: int, v: float) -> float:
-    """Do the same in a pool of processors and nothing else."""
-    node = partitions(s.partitions_at)[number].first
-    table = ends(s.ends_at)
-    size = ints(s.sizes_at)[ENDS]
-    need = ints(s.chunks_at)[option] * floats(s.chunk_at)[option]
-    have = floats(s.avail_at)[node]
-    only = s.parts == 1
-    w = v
-    index = 0
-    while True:
-        while index < size and table[index].expected <= w:
-            if only or slots(s.slots_at)[table[index].slot].partition == number:
-                have += table[index].amount
-            index += 1
-        if have >= need:
-            floats(s.later_at)[node] = have
-            return w
-        if index == size:
-            return np.inf
-        w = table[index].expected
-
-
-@callee
 def first_time(s: Record, number: int, job: int, option: int, v: float) -> float:
     """Return when an option fits by the expected ends; ∞ if never. Leaves that row in ``later``."""
-    if s.scalar and not s.planned:
-        return _first_time_scalar(s, number, option, v)
     lasting = known_left(s, job, option)
     w = _first_time(s, number, option, lasting, v)
     if s.planned and s.dips_limit < np.inf and w + lasting > s.dips_limit:
@@ -188,7 +160,7 @@ def _narrow(s: Record, number: int, option: int, reaching: bool) -> None:  # noq
         both[at] = min(avail[at], later[at])
 
 
-@callee
+@small
 def _reaches(s: Record, number: int, lasting: float, v: float) -> bool:
     """Tell whether a job that starts now is expected to run at the shadow."""
     p = partitions(s.partitions_at)[number]
@@ -296,7 +268,7 @@ def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
         _narrow(s, number, option, reaching)
 
 
-@callee
+@small
 def _hopeless(s: Record, number: int, entry: int, v: float) -> bool:
     """Tell at a glance that a waiting job can't start: not enough processors."""
     one = queued(s.queue_at)[entry]
@@ -311,16 +283,20 @@ def newcomer_only(s: Record, number: int) -> bool:
     """Decide on a lone newcomer if nothing else has changed; False: a full pass is needed.
 
     The reservation stands as long as no processors came free, nothing happened to nodes and the
-    shadow isn't past; whoever couldn't start then can't now.
+    shadow isn't past and accounts still allow it; whoever couldn't start then can't now.
     """
     p = partitions(s.partitions_at)[number]
     v = clock(s)
-    if s.changed or s.restless or s.planned or not p.kept or v > p.shadow:
+    if s.changed or s.planned or not p.kept or v > p.shadow:
         return False
     if p.newcomers == 0:
         return True
     if p.newcomers > 1 or p.newcomer <= p.head:
         return False
+    if s.accounts > 0:
+        head = queued(s.queue_at)[p.head].job
+        if choices(s, head)[1] > 1 or none_allowed(s, head):
+            return False
     if p.reserved:
         job = queued(s.queue_at)[p.newcomer].job
         if not _hopeless(s, number, p.newcomer, v) and not (
@@ -330,7 +306,7 @@ def newcomer_only(s: Record, number: int) -> bool:
             if option >= 0:
                 last = p.queue + p.waiting - 1
                 queue = queued(s.queue_at)
-                shift(queue, p.newcomer, p.newcomer + 1, last - p.newcomer)
+                move(queue, p.newcomer, p.newcomer + 1, last - p.newcomer)
                 p.waiting -= 1
                 _begin(s, number, job, option, v)
     return True
@@ -377,5 +353,5 @@ def pass_simple(s: Record, number: int) -> None:
             queue[kept] = queue[read]
         kept += 1
         read += 1
-    shift(queue, kept, read, size - read)
+    move(queue, kept, read, size - read)
     p.waiting = kept + size - read - p.queue

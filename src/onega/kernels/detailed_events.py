@@ -54,7 +54,7 @@ def _is_on(s: Record, slot: int, node: int) -> bool:
 def _fail(s: Record, node: int) -> None:
     """Let a node go down, and interrupt everybody on it in the order of their starts."""
     if s.sleeps > 0 and ints(s.jobs_on_at)[node] == 0:
-        count = int(floats(s.capacity_at)[node * s.kinds])
+        count = ints(s.cores_at)[node]
         emit(s, IDLE, floats(s.since_at)[node], count, node)
     flags(s.up_at)[node] = 0
     floats(s.down_since_at)[node] = s.now
@@ -81,10 +81,11 @@ def _fail(s: Record, node: int) -> None:
 def _return(s: Record, node: int) -> None:
     """Let a node be up, and take jobs again."""
     if not flags(s.up_at)[node]:
-        count = int(floats(s.capacity_at)[node * s.kinds])
+        count = ints(s.cores_at)[node]
         emit(s, DOWN, floats(s.down_since_at)[node], count, node)
         floats(s.since_at)[node] = s.now
     flags(s.up_at)[node] = 1
+    s.drains -= flags(s.draining_at)[node]
     flags(s.draining_at)[node] = 0
     refresh_node(s, node)
     note(s, RETURNED, -1, node)
@@ -102,6 +103,7 @@ def _node_event(s: Record, code: int, node: int) -> bool:
         return True
     if code == DRAIN and up and not draining:
         flags(s.draining_at)[node] = 1
+        s.drains += 1
         refresh_node(s, node)
         note(s, DRAINED, -1, node)
         return True
@@ -223,6 +225,7 @@ def events(s: Record) -> None:
         _table(s)
     if s.next_return < s.withdrawals or s.next_step < s.steps:
         _calendar(s)
+    s.event_time = next_event_time(s)
 
 
 @callee

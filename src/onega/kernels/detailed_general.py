@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.addressed import callee, floats, ints
+from onega.kernels.addressed import callee, floats, ints, move, small
 from onega.kernels.detailed_choose import allowed, fits_total, none_allowed, plan_nodes, shorter
 from onega.kernels.detailed_codes import NO_BACKFILL
 from onega.kernels.detailed_hold import start
@@ -25,8 +25,13 @@ from onega.kernels.detailed_plan import (
 )
 from onega.kernels.detailed_queue import choices, known_left
 from onega.kernels.detailed_state import Record, claims, partitions, queued
-from onega.kernels.engine import clock
-from onega.kernels.jit import shift
+from onega.kernels.engine import Floats, clock
+
+
+@small
+def _window(plan: Plan) -> Floats:
+    """View the window of a plan as a row."""
+    return floats(plan.window.ctypes.data)
 
 
 @callee
@@ -47,9 +52,9 @@ def _find_now(s: Record, plan: Plan, number: int, option: int, lasting: float) -
     first = partitions(s.partitions_at)[number].first * s.kinds
     for column in range(plan.number[NODES]):
         plan.window[column] = min(plan.window[column], avail[first + column])
-    if not shared_fit(s, plan.window, plan.number[NODES], option):
+    if not shared_fit(s, _window(plan), plan.number[NODES], option):
         return False
-    return place(s, plan.window, _base(s, number), number, option)
+    return place(s, _window(plan), _base(s, number), number, option)
 
 
 @callee
@@ -69,8 +74,8 @@ def _earliest(s: Record, plan: Plan, number: int, option: int, lasting: float) -
             step = blocked + 1
             continue
         look(plan, step, until)
-        if shared_fit(s, plan.window, plan.number[NODES], option) and enough(
-            s, plan.window, _base(s, number), number, option
+        if shared_fit(s, _window(plan), plan.number[NODES], option) and enough(
+            s, _window(plan), _base(s, number), number, option
         ):
             return plan.since[step]
         step += 1
@@ -123,7 +128,7 @@ def _reserve(s: Record, plan: Plan, number: int, job: int, choice: tuple[int, fl
     while plan.since[step] < begin:
         step += 1
     look(plan, step, begin + lasting)
-    place(s, plan.window, _base(s, number), number, option)
+    place(s, _window(plan), _base(s, number), number, option)
     if not p.reserved:
         p.reserved = 1
         p.shadow = begin
@@ -198,5 +203,5 @@ def pass_general(s: Record, number: int) -> None:
         if kept < read - 1:
             queue[kept] = queue[read - 1]
         kept += 1
-    shift(queue, kept, read, size - read)
+    move(queue, kept, read, size - read)
     p.waiting = kept + size - read - p.queue

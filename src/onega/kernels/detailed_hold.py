@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.addressed import callee, flags, floats, ints
+from onega.kernels.addressed import callee, flags, floats, ints, move, small
 from onega.kernels.detailed_codes import STARTED
 from onega.kernels.detailed_queue import known_left, work_left
 from onega.kernels.detailed_sleep import note, pop_idle, push_idle, take_node
@@ -32,28 +32,27 @@ from onega.kernels.detailed_state import (
 from onega.kernels.detailed_usage import count_in, hold_usage
 from onega.kernels.engine import WORKLOAD, Floats, clock
 from onega.kernels.heap import Heap, heap_pop, heap_push, heap_remove
-from onega.kernels.jit import shift
 
 
-@callee
+@small
 def push_work(s: Record, slot: int, key: float, seq: int) -> None:
     """Let a slot work until the clock reaches ``key``."""
     heap_push(Heap(heap_entries(s.work_heap_at), heap_size(s.sizes_at, WORK)), slot, key, seq)
 
 
-@callee
+@small
 def push_time(s: Record, slot: int, time: float, seq: int) -> None:
     """Let a slot launch or complete until a time."""
     heap_push(Heap(heap_entries(s.time_heap_at), heap_size(s.sizes_at, TIME)), slot, time, seq)
 
 
-@callee
+@small
 def pop_work(s: Record) -> int:
     """Take the slot out whose work is done first."""
     return heap_pop(Heap(heap_entries(s.work_heap_at), heap_size(s.sizes_at, WORK)))
 
 
-@callee
+@small
 def pop_time(s: Record) -> int:
     """Take the slot out whose launch or completion is over first."""
     return heap_pop(Heap(heap_entries(s.time_heap_at), heap_size(s.sizes_at, TIME)))
@@ -71,7 +70,7 @@ def remove_time(s: Record, slot: int) -> None:
     heap_remove(Heap(heap_entries(s.time_heap_at), heap_size(s.sizes_at, TIME)), slot)
 
 
-@callee
+@small
 def amount_of(s: Record, option: int, node: int, chunks: int, k: int) -> float:
     """Return what chunks of an option take of a node's resource; whole nodes are taken whole."""
     if s.wholes and partitions(s.partitions_at)[ints(s.hosts_at)[node]].whole:
@@ -79,7 +78,7 @@ def amount_of(s: Record, option: int, node: int, chunks: int, k: int) -> float:
     return chunks * floats(s.chunk_at)[option * s.kinds + k]
 
 
-@callee
+@small
 def change_free(s: Record, node: int, k: int, amount: float) -> None:
     """Let more of a node's resource be free, on usable nodes for new starts too."""
     at = node * s.kinds + k
@@ -105,8 +104,23 @@ def refresh_node(s: Record, node: int) -> None:
         floats(s.total_avail_at)[total] += max(avail[at], 0.0)
 
 
-@callee
-def _allocate(s: Record, slot: int, option: int) -> None:
+@small
+def _take_pooled(s: Record, slot: int, option: int, sign: int) -> None:
+    """Take an option's processors out of a pool, or (sign −1) give them back."""
+    node = partitions(s.partitions_at)[slots(s.slots_at)[slot].partition].first
+    chunks = ints(s.chunks_at)[option]
+    for k in range(s.kinds):
+        change_free(s, node, k, -sign * chunks * floats(s.chunk_at)[option * s.kinds + k])
+    # Every slot has a link of its own here: all lies on the pool's one node.
+    one = links(s.links_at)[slot]
+    one.node = node
+    one.chunks = chunks
+    one.next = -1
+    slots(s.slots_at)[slot].link = slot
+
+
+@small
+def _take_nodes(s: Record, slot: int, option: int) -> None:
     """Take what the placement found last says, and note it in the slot."""
     link = -1
     for place in range(s.got - 1, -1, -1):
@@ -122,25 +136,43 @@ def _allocate(s: Record, slot: int, option: int) -> None:
             change_free(s, got.node, k, -amount_of(s, option, got.node, got.chunks, k))
         ints(s.jobs_on_at)[got.node] += 1
     slots(s.slots_at)[slot].link = link
-    for g in range(s.shared):
-        floats(s.avail_at)[s.nodes * s.kinds + g] -= floats(s.demand_at)[option * s.shared + g]
 
 
-@callee
-def _give_back(s: Record, slot: int) -> None:
+@small
+def _give_nodes_back(s: Record, slot: int, option: int) -> None:
     """Free an allocation; nodes without jobs are idle from now on."""
-    option = slots(s.slots_at)[slot].option
     link = slots(s.slots_at)[slot].link
     while link >= 0:
         one = links(s.links_at)[link]
         for k in range(s.kinds):
             change_free(s, one.node, k, amount_of(s, option, one.node, one.chunks, k))
         ints(s.jobs_on_at)[one.node] -= 1
-        if not s.pooled and ints(s.jobs_on_at)[one.node] == 0:
+        if ints(s.jobs_on_at)[one.node] == 0:
             floats(s.since_at)[one.node] = s.now
         links(s.links_at)[s.spare_link].spare = link
         s.spare_link += 1
         link = one.next
+
+
+@small
+def _allocate(s: Record, slot: int, option: int) -> None:
+    """Take a job's processors and resources, on the nodes found last."""
+    if s.pooled:
+        _take_pooled(s, slot, option, 1)
+    else:
+        _take_nodes(s, slot, option)
+    for g in range(s.shared):
+        floats(s.avail_at)[s.nodes * s.kinds + g] -= floats(s.demand_at)[option * s.shared + g]
+
+
+@small
+def _give_back(s: Record, slot: int) -> None:
+    """Free an allocation."""
+    option = slots(s.slots_at)[slot].option
+    if s.pooled:
+        _take_pooled(s, slot, option, -1)
+    else:
+        _give_nodes_back(s, slot, option)
     for g in range(s.shared):
         floats(s.avail_at)[s.nodes * s.kinds + g] += floats(s.demand_at)[option * s.shared + g]
 
@@ -169,7 +201,7 @@ def come_free(s: Record, slot: int, number: int, later: Floats, totals: Floats) 
         link = one.next
 
 
-@callee
+@small
 def _expect_end(s: Record, slot: int, expected: float, amount: float) -> None:
     """Enter an expected end, behind equal ones."""
     table = ends(s.ends_at)
@@ -181,14 +213,14 @@ def _expect_end(s: Record, slot: int, expected: float, amount: float) -> None:
             low = middle + 1
         else:
             high = middle
-    shift(table, low + 1, low, size - low)
+    move(table, low + 1, low, size - low)
     table[low].expected = expected
     table[low].amount = amount
     table[low].slot = slot
     ints(s.sizes_at)[ENDS] = size + 1
 
 
-@callee
+@small
 def _forget_end(s: Record, slot: int) -> None:
     table = ends(s.ends_at)
     size = ints(s.sizes_at)[ENDS]
@@ -202,11 +234,11 @@ def _forget_end(s: Record, slot: int) -> None:
             high = middle
     while table[low].slot != slot:
         low += 1
-    shift(table, low, low + 1, size - 1 - low)
+    move(table, low, low + 1, size - 1 - low)
     ints(s.sizes_at)[ENDS] = size - 1
 
 
-@callee
+@small
 def take(s: Record, number: int, job: int, option: int) -> int:
     """Give a job a slot and the nodes found last; its accounts and user hold them from now on."""
     s.spare_slot -= 1
@@ -235,7 +267,7 @@ def take(s: Record, number: int, job: int, option: int) -> int:
     return place
 
 
-@callee
+@small
 def expect_end(s: Record, place: int, expected: float) -> None:
     """Note when a job is expected to end."""
     slot = slots(s.slots_at)[place]
@@ -244,7 +276,7 @@ def expect_end(s: Record, place: int, expected: float) -> None:
     _expect_end(s, place, expected, amount)
 
 
-@callee
+@small
 def _wake(s: Record, number: int, procs: int) -> float:
     """Wake the processors found last; return how long that takes."""
     if s.pooled:
@@ -269,8 +301,6 @@ def start(s: Record, number: int, job: int, option: int) -> None:
             s.work_waiting += work_left(s, job, option)
     s.waiting -= 1
     s.launching += 1
-    if s.accounts > 0:
-        s.restless = 1
     note(s, STARTED, job, -1)
     attempts(s.attempts_at)[slot.seq].wake = wake
     launch = floats(s.launch_at)[job]
@@ -281,7 +311,7 @@ def start(s: Record, number: int, job: int, option: int) -> None:
         begin_work(s, place)
 
 
-@callee
+@small
 def begin_work(s: Record, place: int) -> None:
     """Begin the work now: the launch is over."""
     slot = slots(s.slots_at)[place]
@@ -299,7 +329,7 @@ def begin_work(s: Record, place: int) -> None:
         s.ends_running += slot.key
 
 
-@callee
+@small
 def stop_work(s: Record, place: int) -> None:
     """Count a job no longer as working: done, or interrupted."""
     s.running -= 1
@@ -309,7 +339,7 @@ def stop_work(s: Record, place: int) -> None:
             s.ends_running = 0.0
 
 
-@callee
+@small
 def release(s: Record, place: int) -> None:
     """Take a job off its processors; it is in no heap any more."""
     slot = slots(s.slots_at)[place]

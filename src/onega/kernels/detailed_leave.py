@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.addressed import callee, flags, floats, ints, sized_viewer
+from onega.kernels.addressed import callee, flags, floats, ints, small
 from onega.kernels.detailed_codes import (
     CANCELLED,
     CHECKPOINT,
@@ -43,10 +43,8 @@ from onega.kernels.detailed_state import (
 from onega.kernels.engine import FIXED, WORKLOAD, clock, control_departure
 from onega.kernels.heap import Heap, heap_push
 
-draws_of = sized_viewer(np.float64)
 
-
-@callee
+@small
 def depart(s: Record, job: int) -> None:
     """Decide on the rate after a submitted job has left for good."""
     s.departed += 1
@@ -56,7 +54,7 @@ def depart(s: Record, job: int) -> None:
         control_departure(s, levels, draws, rate_switches(s.switches_at), job)
 
 
-@callee
+@small
 def _close(s: Record, job: int, state: int, event: int) -> None:
     """Note a job's final state."""
     ints(s.phase_at)[job] = GONE

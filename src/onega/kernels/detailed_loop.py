@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from onega.kernels.addressed import callee, flags, floats, ints
+from onega.kernels.addressed import callee, flags, floats, ints, small
 from onega.kernels.detailed_codes import DOWN, IDLE, MULTIFACTOR, STATIC, SUBMITTED
 from onega.kernels.detailed_easy import newcomer_only, pass_simple
 from onega.kernels.detailed_events import events, next_event_time
@@ -27,6 +27,7 @@ from onega.kernels.detailed_hold import (
     stop_work,
     take,
 )
+from onega.kernels.detailed_lean import is_lean, lean_newcomer, pass_lean
 from onega.kernels.detailed_leave import end_job
 from onega.kernels.detailed_place import place, shared_fit
 from onega.kernels.detailed_queue import queue_add, recompute_keys, work_left
@@ -69,6 +70,9 @@ from onega.kernels.engine import (
 from onega.kernels.heap import Heap, heap_pop
 from onega.kernels.jit import inlined, kernel
 
+FEW = 64
+"""Submissions at one instant up to which the room in the logs is told at a glance."""
+
 
 @inlined
 def _next_time(s: Record) -> float:
@@ -92,14 +96,34 @@ def _next_time(s: Record) -> float:
         s.next_job += 1
     if s.next_job < s.jobs:
         following = min(following, floats(s.submit_at)[s.next_job])
-    following = min(following, next_event_time(s))
+    following = min(following, s.event_time)
     if s.wake_ahead:
         for number in range(s.parts):
             following = min(following, partitions(s.partitions_at)[number].timer)
     return max(following, s.now)
 
 
-@inlined
+@small
+def _room_is_plenty(s: Record, following: float) -> bool:
+    """Tell at a glance that one instant's lines have room: few come and no events happen."""
+    last = s.next_job + FEW
+    if last < s.jobs and floats(s.submit_at)[last] <= following:
+        return False
+    if s.event_time <= following or s.pending > 0:
+        return False
+    most = 4 * (s.holding + s.waiting + FEW) + 8 * s.nodes + 16
+    if s.sleeps > 0 and s.pooled:
+        for number in range(s.parts):
+            most += 4 * partitions(s.partitions_at)[number].entries
+    return (
+        s.logged + most <= s.log_room
+        and s.stretches + most <= s.stretch_room
+        and s.sequence + s.waiting + s.holding + FEW <= s.attempt_room
+        and s.switches + 2 <= s.switch_room
+    )
+
+
+@callee
 def _has_room(s: Record, following: float) -> bool:
     """Tell whether what may happen at one instant has room in the logs; else note how much."""
     rows = s.next_job
@@ -130,7 +154,7 @@ def _has_room(s: Record, following: float) -> bool:
     )
 
 
-@callee
+@small
 def _add_due(s: Record, count: int, slot: int) -> None:
     """Enter a slot that ends now, by the order of starts."""
     due = dues(s.due_at)
@@ -144,9 +168,30 @@ def _add_due(s: Record, count: int, slot: int) -> None:
     due[at].slot = slot
 
 
+@small
+def _complete(s: Record, slot: int) -> bool:
+    """Begin the completion of a job whose work is done; False: there is none."""
+    job = slots(s.slots_at)[slot].job
+    completion = floats(s.completion_at)[job]
+    if completion <= 0.0:
+        return False
+    stop_work(s, slot)
+    ints(s.phase_at)[job] = COMPLETING
+    push_time(s, slot, s.now + completion, slots(s.slots_at)[slot].seq)
+    return True
+
+
+@small
+def _is_due(s: Record) -> bool:
+    """Tell whether somebody's work is done now."""
+    if ints(s.sizes_at)[WORK] == 0:
+        return False
+    return end_time(s, heap_entries(s.work_heap_at)[0].key) <= s.now
+
+
 @inlined
 def _completions(s: Record) -> None:
-    """Begin the work of launched jobs, begin completions, end jobs."""
+    """Begin the work of launched jobs, begin completions, end jobs in the order of their starts."""
     sizes = ints(s.sizes_at)
     count = 0
     while sizes[TIME] > 0 and heap_entries(s.time_heap_at)[0].key <= s.now:
@@ -156,15 +201,9 @@ def _completions(s: Record) -> None:
         else:
             _add_due(s, count, slot)
             count += 1
-    while sizes[WORK] > 0 and end_time(s, heap_entries(s.work_heap_at)[0].key) <= s.now:
+    while _is_due(s):
         slot = pop_work(s)
-        job = slots(s.slots_at)[slot].job
-        completion = floats(s.completion_at)[job]
-        if completion > 0.0:
-            stop_work(s, slot)
-            ints(s.phase_at)[job] = COMPLETING
-            push_time(s, slot, s.now + completion, slots(s.slots_at)[slot].seq)
-        else:
+        if not _complete(s, slot):
             _add_due(s, count, slot)
             count += 1
     for index in range(count):
@@ -174,7 +213,7 @@ def _completions(s: Record) -> None:
         end_job(s, slot)
 
 
-@callee
+@small
 def _submit(s: Record, job: int, time: float) -> None:
     """Let a job come."""
     floats(s.submitted_at)[job] = time
@@ -246,14 +285,19 @@ def _pass_partition(s: Record, number: int, own: Any) -> int:  # noqa: ANN401
     if p.order != STATIC and p.order != MULTIFACTOR and not recompute_keys(s, number, own):
         return BAD_KEY
     s.planned = s.active > 0 or s.next_withdrawal < s.withdrawals or s.next_step < s.steps
-    s.changes = 0
-    s.dips = 0
-    if p.reservations > 1 or (s.shared > 0 and s.parts > 1):
-        pass_general(s, number)
-        return MORE
     # The order of sleeping nodes changes with time, and with it the reservation's nodes.
     steady = (p.order == STATIC or p.order == MULTIFACTOR) and (s.sleeps == 0 or s.pooled)
-    if not steady or not newcomer_only(s, number):
+    many = p.reservations > 1 or (s.shared > 0 and s.parts > 1)
+    lean = is_lean(s)
+    if steady and not many and (lean_newcomer(s, number) if lean else newcomer_only(s, number)):
+        return MORE
+    s.changes = 0
+    s.dips = 0
+    if many:
+        pass_general(s, number)
+    elif lean:
+        pass_lean(s, number)
+    else:
         pass_simple(s, number)
     return MORE
 
@@ -273,8 +317,7 @@ def _pass(s: Record, own: Any) -> int:  # noqa: ANN401
         if result != MORE:
             return result
         partitions(s.partitions_at)[number].newcomers = 0
-    s.changed = s.restless
-    s.restless = 0
+    s.changed = 0
     if s.wake_ahead:
         set_timers(s)
     return MORE
@@ -284,7 +327,8 @@ def _pass(s: Record, own: Any) -> int:  # noqa: ANN401
 def _instant(s: Record, own: Any) -> int:  # noqa: ANN401
     """Everything that happens now; MORE or BAD_KEY."""
     _completions(s)
-    events(s)
+    if s.event_time <= s.now:
+        events(s)
     if s.wake_ahead:
         fire_timers(s)
     _submissions(s)
@@ -303,7 +347,7 @@ def _finish(s: Record) -> None:
     for number in range(s.parts):
         p = partitions(s.partitions_at)[number]
         for node in range(p.first, p.last):
-            count = int(floats(s.capacity_at)[node * s.kinds])
+            count = ints(s.cores_at)[node]
             if not flags(s.up_at)[node]:
                 emit(s, DOWN, floats(s.down_since_at)[node], count, node)
             elif s.sleeps > 0 and not s.pooled and ints(s.jobs_on_at)[node] == 0:
@@ -323,10 +367,11 @@ def run(state: int, own: Any, rounds: int) -> int:  # noqa: ANN401
     gave NaN for job ``culprit``.
     """
     s = state_at(state)
+    s.event_time = next_event_time(s)
     levels = rate_levels(s.rates_at, s.levels)
     for _ in range(rounds):
         following = _next_time(s)
-        if not _has_room(s, following):
+        if not _room_is_plenty(s, following) and not _has_room(s, following):
             return LOG_FULL
         level = s.level
         if s.gone == s.jobs or (following == np.inf and s.control != WORKLOAD):

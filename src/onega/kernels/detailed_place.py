@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.addressed import callee, floats, ints
+from onega.kernels.addressed import callee, floats, ints, small
 from onega.kernels.detailed_codes import BEST_FIT, FIRST_FIT
 from onega.kernels.detailed_state import Record, gots, partitions
 from onega.kernels.engine import Floats
@@ -19,7 +19,7 @@ PLENTY = 1 << 60
 """Chunks that need nothing of a node fit in any number."""
 
 
-@callee
+@small
 def sleep_state(s: Record, since: float) -> int:
     """Return the sleep state of processors that are idle since then; −1 awake or waking.
 
@@ -41,7 +41,7 @@ def depth_of(s: Record, node: int) -> int:
     return sleep_state(s, floats(s.since_at)[node]) + 1
 
 
-@callee
+@small
 def chunks_on(s: Record, row: Floats, base: int, node: int, option: int) -> int:
     """Return how many chunks fit on a node by a row of free amounts, which begins at ``base``."""
     kinds = s.kinds
@@ -63,7 +63,7 @@ def chunks_on(s: Record, row: Floats, base: int, node: int, option: int) -> int:
     return fit
 
 
-@callee
+@small
 def is_whole(s: Record, row: Floats, base: int, node: int) -> bool:
     """Tell whether nothing of a node is taken."""
     capacity = floats(s.capacity_at)
@@ -73,7 +73,7 @@ def is_whole(s: Record, row: Floats, base: int, node: int) -> bool:
     return True
 
 
-@callee
+@small
 def room_on(s: Record, row: Floats, base: int, node: int, option: int) -> int:
     """Return how many chunks a node takes, whole or not."""
     if s.wholes and partitions(s.partitions_at)[ints(s.hosts_at)[node]].whole:
@@ -83,7 +83,7 @@ def room_on(s: Record, row: Floats, base: int, node: int, option: int) -> int:
     return chunks_on(s, row, base, node, option)
 
 
-@callee
+@small
 def shared_fit(s: Record, row: Floats, base: int, option: int) -> bool:
     """Tell whether a job's machine-wide demand fits; the machine-wide amounts are at ``base``."""
     demand = floats(s.demand_at)
@@ -105,7 +105,7 @@ def enough(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
     return left <= 0
 
 
-@callee
+@small
 def _take(s: Record, node: int, chunks: int) -> None:
     got = gots(s.got_at)[s.got]
     got.node = node
@@ -163,6 +163,41 @@ def _first_fit(s: Record, row: Floats, base: int, number: int, option: int) -> b
                 if left <= 0:
                     return True
     return left <= 0
+
+
+@callee
+def _best_fit_units(s: Record, row: Floats, number: int, option: int) -> bool:
+    """Take processors of the nodes with the fewest free: nothing else is asked for, nobody sleeps.
+
+    Counting nodes by what they have tells the level up to which nodes are taken whole.
+    """
+    p = partitions(s.partitions_at)[number]
+    left = ints(s.chunks_at)[option]
+    rooms = ints(s.rooms_at)
+    most = 0
+    for node in range(p.first, p.last):
+        have = int(row[node])
+        if have > 0:
+            rooms[have] += 1
+            most = max(most, have)
+    level = 0
+    while level < most and left > level * rooms[level]:
+        left -= level * rooms[level]
+        rooms[level] = 0
+        level += 1
+    enough = left <= level * rooms[level]
+    for rest in range(level, most + 1):
+        rooms[rest] = 0
+    if not enough:
+        return False
+    for node in range(p.first, p.last):
+        have = int(row[node])
+        if 0 < have < level:
+            _take(s, node, have)
+        elif have == level and left > 0:
+            _take(s, node, min(level, left))
+            left -= level
+    return True
 
 
 @callee
@@ -243,6 +278,8 @@ def place(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
         return _first_fit_units(s, row, base, number, option)
     if rule == FIRST_FIT or s.pooled or partitions(s.partitions_at)[number].whole:
         return _first_fit(s, row, base, number, option)
+    if rule == BEST_FIT and s.unit and s.sleeps == 0 and base == 0:
+        return _best_fit_units(s, row, number, option)
     if rule == BEST_FIT:
         return _best_fit(s, row, base, number, option)
     return _spread(s, row, base, number, option)

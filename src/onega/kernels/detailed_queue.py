@@ -11,18 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from onega.kernels.addressed import callee, floats, ints
+from onega.kernels.addressed import callee, floats, ints, move, small
 from onega.kernels.detailed_codes import MULTIFACTOR, OWN, STATIC
 from onega.kernels.detailed_state import Record, partitions, queued
 from onega.kernels.detailed_usage import multifactor_key, total_usage
-from onega.kernels.jit import shift
 from onega.kernels.keyed import builtin_key
 
 MOST_MOVES = 16
 """Places moved an entry, on average, at which insertion gives way to the heap sort."""
 
 
-@callee
+@small
 def choices(s: Record, job: int) -> tuple[int, int]:
     """Return a job's first option and their number; once started, it keeps the one it took."""
     taken = ints(s.option_at)[job]
@@ -31,7 +30,7 @@ def choices(s: Record, job: int) -> tuple[int, int]:
     return ints(s.first_option_at)[job], ints(s.options_at)[job]
 
 
-@callee
+@small
 def known_left(s: Record, job: int, option: int) -> float:
     """Return what the scheduler knows of the work left."""
     expect = floats(s.expect_at)[option]
@@ -39,7 +38,7 @@ def known_left(s: Record, job: int, option: int) -> float:
     return expect if saved == 0.0 else max(expect - saved, 0.0)
 
 
-@callee
+@small
 def work_left(s: Record, job: int, option: int) -> float:
     """Return the work left, beyond what checkpoints have saved."""
     work = floats(s.work_at)[option]
@@ -47,7 +46,7 @@ def work_left(s: Record, job: int, option: int) -> float:
     return work if saved == 0.0 else work - saved
 
 
-@callee
+@small
 def _precedes(one: Record, other: Record) -> bool:
     if one.rank != other.rank:
         return one.rank < other.rank
@@ -56,7 +55,7 @@ def _precedes(one: Record, other: Record) -> bool:
     return one.job < other.job
 
 
-@callee
+@small
 def _fill(s: Record, entry: Record, job: int) -> None:
     """Describe a waiting job in its queue."""
     first, count = choices(s, job)
@@ -98,9 +97,9 @@ def queue_add(s: Record, job: int) -> None:
                 high = middle
         place = low
     if place < size:
-        shift(queue, size + 1, size, 1)
-        shift(queue, place + 1, place, size - place)
-        shift(queue, place, size + 1, 1)
+        move(queue, size + 1, size, 1)
+        move(queue, place + 1, place, size - place)
+        move(queue, place, size + 1, 1)
     p.waiting += 1
     p.newcomers += 1
     p.newcomer = place
@@ -115,7 +114,7 @@ def queue_remove(s: Record, job: int) -> None:
     place = p.queue
     while queue[place].job != job:
         place += 1
-    shift(queue, place, place + 1, p.queue + p.waiting - 1 - place)
+    move(queue, place, place + 1, p.queue + p.waiting - 1 - place)
     p.waiting -= 1
     s.waiting -= 1
 
@@ -131,9 +130,9 @@ def _sink(queue: Any, first: int, place: int, size: int, scratch: int) -> None: 
             below += 1
         if _precedes(queue[first + below], queue[first + place]):
             return
-        shift(queue, scratch, first + place, 1)
-        shift(queue, first + place, first + below, 1)
-        shift(queue, first + below, scratch, 1)
+        move(queue, scratch, first + place, 1)
+        move(queue, first + place, first + below, 1)
+        move(queue, first + below, scratch, 1)
         place = below
 
 
@@ -143,9 +142,9 @@ def _heap_sort(queue: Any, first: int, size: int) -> None:  # noqa: ANN401
     for place in range(size // 2 - 1, -1, -1):
         _sink(queue, first, place, size, first + size)
     for last in range(size - 1, 0, -1):
-        shift(queue, first + size, first + last, 1)
-        shift(queue, first + last, first, 1)
-        shift(queue, first, first + size, 1)
+        move(queue, first + size, first + last, 1)
+        move(queue, first + last, first, 1)
+        move(queue, first, first + size, 1)
         _sink(queue, first, 0, last, first + size)
 
 
@@ -160,12 +159,12 @@ def _sort(s: Record, number: int) -> None:
     for place in range(first + 1, first + size):
         if _precedes(queue[place - 1], queue[place]):
             continue
-        shift(queue, scratch, place, 1)
+        move(queue, scratch, place, 1)
         target = place - 1
         while target > first and not _precedes(queue[target - 1], queue[scratch]):
             target -= 1
-        shift(queue, target + 1, target, place - target)
-        shift(queue, target, scratch, 1)
+        move(queue, target + 1, target, place - target)
+        move(queue, target, scratch, 1)
         moves += place - target
         if moves > MOST_MOVES * size + 64:
             _heap_sort(queue, first, size)

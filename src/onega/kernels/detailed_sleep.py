@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.addressed import callee, flags, floats, ints
+from onega.kernels.addressed import callee, flags, floats, ints, move, small
 from onega.kernels.detailed_codes import IDLE, WAKING, WOKEN
 from onega.kernels.detailed_place import depth_of, sleep_state
 from onega.kernels.detailed_state import Record, logged, partitions, stacked, stretches
 from onega.kernels.engine import clock
-from onega.kernels.jit import shift
 
 
-@callee
+@small
 def note(s: Record, event: int, job: int, node: int) -> None:
     """Write a line of the event log; the node goes by its own number."""
     line = logged(s.log_at)[s.logged]
@@ -28,7 +27,7 @@ def note(s: Record, event: int, job: int, node: int) -> None:
     s.logged += 1
 
 
-@callee
+@small
 def emit(s: Record, kind: int, since: float, count: int, node: int) -> None:
     """Write down a stretch of processors without a job that ends now, unless it is empty."""
     if s.now > since:
@@ -42,7 +41,7 @@ def emit(s: Record, kind: int, since: float, count: int, node: int) -> None:
         s.stretches += 1
 
 
-@callee
+@small
 def end_idle(s: Record, since: float, count: int, node: int) -> float:
     """End an idle stretch now; return how long these processors take to be awake."""
     if since > s.now:
@@ -64,7 +63,7 @@ def end_idle(s: Record, since: float, count: int, node: int) -> float:
     return delay
 
 
-@callee
+@small
 def push_idle(s: Record, number: int, count: int) -> None:
     """Processors of a pool come free now."""
     p = partitions(s.partitions_at)[number]
@@ -78,7 +77,7 @@ def push_idle(s: Record, number: int, count: int) -> None:
         p.entries += 1
 
 
-@callee
+@small
 def pop_idle(s: Record, number: int, count: int) -> float:
     """Take the most recently freed processors of a pool; return how long they take to wake up."""
     p = partitions(s.partitions_at)[number]
@@ -110,7 +109,7 @@ def take_node(s: Record, node: int) -> float:
     since = floats(s.since_at)
     if ints(s.jobs_on_at)[node] > 0:
         return max(0.0, since[node] - s.now)
-    count = int(floats(s.capacity_at)[node * s.kinds])
+    count = ints(s.cores_at)[node]
     delay = end_idle(s, since[node], count, node)
     since[node] = s.now + delay
     return delay
@@ -127,7 +126,7 @@ def _wake_pool(s: Record, number: int) -> int:
         place -= 1
         count -= stack[place].count
     if count < 0:  # the lowest entry is only partly meant: split it
-        shift(stack, place + 1, place, p.stack + p.entries - place)
+        move(stack, place + 1, place, p.stack + p.entries - place)
         stack[place].count = -count
         stack[place + 1].count += count
         p.entries += 1
@@ -155,7 +154,7 @@ def _fire(s: Record, number: int) -> None:
     since = floats(s.since_at)
     for node in range(p.first, p.last):
         if planned[node] and flags(s.up_at)[node] and depth_of(s, node) > 0:
-            count = int(floats(s.capacity_at)[node * s.kinds])
+            count = ints(s.cores_at)[node]
             delay = end_idle(s, since[node], count, node)
             since[node] = s.now + delay
             note(s, WOKEN, count, node)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from onega.kernels.addressed import callee, sized_viewer, structure, viewer
+from onega.kernels.addressed import ints, sized_viewer, small, structure, viewer
 from onega.kernels.engine import DUE, LEVEL, SWITCH, Ints
 from onega.kernels.heap import ENTRY
 
@@ -31,12 +31,11 @@ RULES = [
     *_fields(
         "i8",
         "jobs kinds shared nodes parts accounts",
-        # Whether each partition is one pool, and of processors only; whether all chunks are one
-        # processor each and nothing else, so that totals tell what fits; whether
-        # jobs take whole nodes anywhere; whether every option needs
-        # processors; whether somebody looks at reservations after a pass (wake-ahead, partitions
-        # that share resources).
-        "pooled scalar unit wholes all_need look_ahead",
+        # Whether each partition is one pool; whether all chunks are one processor each and
+        # nothing else, so that totals tell what fits; whether jobs take whole nodes anywhere;
+        # whether every option needs processors; whether somebody looks at reservations after a
+        # pass (wake-ahead, partitions that share resources).
+        "pooled unit wholes all_need look_ahead",
         # Sleep states; waking ahead; interrupted jobs; multifactor priority; dependent jobs.
         "sleeps wake_ahead on_interrupt factors dependents",
         # Rows of the table, reservations, steps of capacities; levels of the rate; its control.
@@ -58,8 +57,8 @@ COUNTERS = [
         # The next start's number; spare slots and links; entries of the placement found last.
         "sequence spare_slot spare_link got",
         # Whether a pass is due; whether more than a submission happened since the last one;
-        # whether accounts were filled; reservations that other partitions see.
-        "pass_due changed restless claimed",
+        # reservations that other partitions see; nodes that drain.
+        "pass_due changed claimed drains",
         # The calendar ahead: changes and dips listed; where a row stands that goes on in time.
         "changes dips planned row_end row_change",
         # Lines of the logs, their room, and what the next instant may need; who gave a bad key.
@@ -68,8 +67,9 @@ COUNTERS = [
     ),
     # When multifactor keys are computed next; everybody's usage, since when, processors held.
     *_fields("f8", "keys_due usage usage_since held"),
-    # How far ahead dips are listed; the longest that anybody is expected to take.
-    *_fields("f8", "dips_limit longest"),
+    # How far ahead dips are listed; the longest that anybody is expected to take; when the next
+    # event of the table or the calendar is.
+    *_fields("f8", "dips_limit longest event_time"),
 ]
 ADDRESSES = _fields(
     "i8",
@@ -80,7 +80,7 @@ ADDRESSES = _fields(
     "most_jobs most_procs jobs_in procs_in",
     "row_time row_code row_job row_node",
     "begin end_of reserved_node reserved_amount by_end step_time step_resource step_capacity",
-    "shares usages usages_since helds draws timeout delay capacity number hosts",
+    "shares usages usages_since helds draws timeout delay capacity cores number hosts",
     # By job: what becomes of it; its phase, slot and key; chains of dependents.
     "submitted start ended state option lost saved phase slot_of key",
     "first_dependent next_dependent dependent",
@@ -89,7 +89,7 @@ ADDRESSES = _fields(
     "free avail later both window total_avail total_both total_later capacity_now",
     "scratch_capacity dip_values",
     # By node: states, jobs on it, idle since, down since, meant by a reservation; scratch.
-    "up draining usable jobs_on since down_since planned scratch victims came",
+    "up draining usable jobs_on since down_since planned scratch victims came rooms",
     # Tables of records, as below.
     "partitions slots links ends queue stack claims changes dips got",
     "work_heap time_heap later_heap sizes",
@@ -111,7 +111,12 @@ PARTITION = np.dtype(
         # The first reservation: whether, when on the work clock, where its job stands in the
         # queue, processors and nodes; whether it holds until something changes.
         *[(name, "i8") for name in ("reserved", "head", "width", "planned", "kept")],
+        # Its option, and whether the rows of nodes at the shadow have been made.
+        *[(name, "i8") for name in ("option", "built")],
         ("shadow", "f8"),
+        # Processors beside it at the shadow; how long it lasts.
+        ("beside", "f8"),
+        ("lasting", "f8"),
         ("timer", "f8"),
     ],
     align=True,
@@ -165,27 +170,26 @@ STRETCH = np.dtype(
 # Places in ``sizes``: entries of the three heaps (one array each, as `Heap` wants), of ``ends``.
 WORK, TIME, LATER, ENDS = 0, 1, 2, 3
 
-partitions = viewer(PARTITION)
-slots = viewer(SLOT)
-links = viewer(LINK)
-gots = viewer(GOT)
-ends = viewer(END)
-queued = viewer(QUEUED)
-claims = viewer(CLAIM)
-changes = viewer(CHANGE)
-dips = viewer(DIP)
-stacked = viewer(STACKED)
-attempts = viewer(ATTEMPT)
-logged = viewer(LOGGED)
-stretches = viewer(STRETCH)
-heap_entries = viewer(ENTRY)
-_sizes = sized_viewer(np.int64)
-dues = viewer(DUE)
+partitions = viewer("Partition", PARTITION)
+slots = viewer("Slot", SLOT)
+links = viewer("Link", LINK)
+gots = viewer("Got", GOT)
+ends = viewer("End", END)
+queued = viewer("Queued", QUEUED)
+claims = viewer("Claim", CLAIM)
+changes = viewer("Change", CHANGE)
+dips = viewer("Dip", DIP)
+stacked = viewer("Stacked", STACKED)
+attempts = viewer("Attempt", ATTEMPT)
+logged = viewer("Logged", LOGGED)
+stretches = viewer("Stretch", STRETCH)
+heap_entries = viewer("Entry", ENTRY)
+dues = viewer("Due", DUE)
 rate_levels = sized_viewer(LEVEL)
-rate_switches = viewer(SWITCH)
+rate_switches = viewer("Switch", SWITCH)
 
 
-@callee
+@small
 def heap_size(address: int, which: int) -> Ints:
     """View the size of one of the heaps."""
-    return _sizes(address + 8 * which, 1)
+    return ints(address + 8 * which)

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.addressed import callee, floats, ints
+from onega.kernels.addressed import callee, floats, ints, small
 from onega.kernels.detailed_state import Record
 
 LN2 = float(np.log(2.0))
 
 
-@callee
+@small
 def _decayed(s: Record, usage: float, since: float, held: float) -> float:
+    if s.now == since:
+        return usage
     h = s.half_life
     x = 2.0 ** (-(s.now - since) / h)
     return usage * x + held * (h / LN2) * (1.0 - x)
 
 
-@callee
+@small
 def hold_usage(s: Record, user: int, procs: float) -> None:
     """Let a user hold more (or fewer) processors from now on."""
     usages, since, helds = floats(s.usages_at), floats(s.usages_since_at), floats(s.helds_at)
@@ -33,7 +35,7 @@ def hold_usage(s: Record, user: int, procs: float) -> None:
     s.held += procs
 
 
-@callee
+@small
 def total_usage(s: Record) -> float:
     """Return everybody's usage now."""
     return _decayed(s, s.usage, s.usage_since, s.held)
@@ -62,7 +64,7 @@ def multifactor_key(s: Record, job: int, total: float) -> float:
     )
 
 
-@callee
+@small
 def within_limits(s: Record, job: int, procs: int) -> bool:
     """Tell whether a job's accounts allow one more job of so many processors."""
     accounts = ints(s.account_at)
@@ -76,7 +78,7 @@ def within_limits(s: Record, job: int, procs: int) -> bool:
     return True
 
 
-@callee
+@small
 def count_in(s: Record, job: int, jobs: int, procs: int) -> None:
     """Let a job count (or no longer count) against its accounts."""
     accounts = ints(s.account_at)

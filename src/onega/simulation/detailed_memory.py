@@ -16,6 +16,7 @@ from onega.kernels import detailed_state as layout
 from onega.kernels.engine import DUE, SWITCH
 from onega.kernels.heap import ENTRY
 from onega.simulation.detailed_problem import Outcome, Problem
+from onega.simulation.detailed_reduce import reduced
 from onega.simulation.setup import CONTROL_CODES, make_levels
 
 Array = npt.NDArray[Any]
@@ -38,12 +39,14 @@ class Memory:
     """Arrays of a run by name, and ``state``, the record with their addresses."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+        cores = problem.nodes.capacity[:, 0]
+        self.problem = problem = reduced(problem)
         self.state = np.zeros(1, layout.STATE)
         self._whole, self._real = self.state.view(np.int64), self.state.view(np.float64)
         self.arrays: dict[str, Array] = {}
         self._taken: dict[str, list[Array]] = {name: [] for name in LOGS}
         self._sizes()
+        self.bind("cores", cores[self.numbers], np.int64)
         self._columns()
         self._rules()
         self._results()
@@ -84,6 +87,7 @@ class Memory:
         need = options.chunks * options.chunk[:, 0] if options.chunks.size else np.zeros(0)
         sleep = problem.sleep
         ahead = sleep is not None and sleep.wake_ahead
+        unit = self._is_unit()
         self._set(
             jobs=self.jobs,
             kinds=self.kinds,
@@ -92,8 +96,7 @@ class Memory:
             parts=self.parts,
             accounts=problem.account_jobs.size,
             pooled=nodes.pooled,
-            scalar=nodes.pooled and self.kinds == 1 and self.shared == 0,
-            unit=self._is_unit(),
+            unit=unit,
             wholes=bool(problem.partitions.whole.any()),
             longest=float(options.expect.max(initial=0.0)),
             all_need=bool((need > 0).all()),
@@ -172,7 +175,7 @@ class Memory:
             now=problem.t0,
             on_interrupt=problem.on_interrupt,
             checkpoint=problem.checkpoint,
-            procs=float(self.capacity[:, 0].sum()),
+            procs=float(self.arrays["cores"].sum()),
             keys_due=problem.t0,
             usage_since=problem.t0,
         )
@@ -231,6 +234,9 @@ class Memory:
             self.bind(name, np.full(self.nodes, value), np.uint8)
         for name in ("jobs_on", "scratch"):
             self.bind(name, np.zeros(self.nodes, np.int64), np.int64)
+        counted = (problem.partitions.placement == codes.BEST_FIT).any()
+        most = int(capacity[:, 0].max()) if counted else 0
+        self.bind("rooms", np.zeros(most + 1, np.int64), np.int64)
         self.bind("got", np.zeros(self.nodes + 1, layout.GOT), layout.GOT)
         self.bind("since", np.full(self.nodes, problem.t0))
         self.bind("down_since", np.zeros(self.nodes))
@@ -286,6 +292,7 @@ class Memory:
         spare = np.zeros(running, layout.SLOT)
         spare["spare"] = np.arange(running)[::-1]
         self.bind("slots", spare, layout.SLOT)
+        pieces = max(pieces, running)  # in a pool each slot has a link of its own
         links = np.zeros(pieces, layout.LINK)
         links["spare"] = np.arange(pieces)[::-1]
         self.bind("links", links, layout.LINK)

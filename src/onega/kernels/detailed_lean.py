@@ -1,0 +1,418 @@
+"""Passes with at most one reservation where every chunk is one processor.
+
+There totals tell what fits and when: the reservation's begin (the *shadow*) comes from the sorted
+expected ends alone, and so does what a job beyond the shadow may take in a pool. On nodes only
+such a job needs to know which processors the reservation leaves; the rows that tell are made when
+the first of them asks. Both give the same schedules as `onega.kernels.detailed_easy`, which takes
+everything else. In a pool the calendar's dips (`onega.kernels.detailed_dips`) are looked at too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onega.kernels.addressed import callee, flags, floats, ints, move, small
+from onega.kernels.detailed_choose import allowed, none_allowed, shorter
+from onega.kernels.detailed_codes import NO_BACKFILL
+from onega.kernels.detailed_dips import deepen, find_dips
+from onega.kernels.detailed_hold import start
+from onega.kernels.detailed_place import place, shared_fit
+from onega.kernels.detailed_queue import choices, known_left
+from onega.kernels.detailed_state import (
+    ENDS,
+    Record,
+    changes,
+    dips,
+    ends,
+    gots,
+    links,
+    partitions,
+    queued,
+    slots,
+)
+from onega.kernels.engine import clock
+
+
+@small
+def is_lean(s: Record) -> bool:
+    """Tell whether totals are enough now: not with draining nodes, nor a calendar of nodes."""
+    return s.unit > 0 and s.drains == 0 and (s.pooled > 0 or not s.planned)
+
+
+@small
+def _fits_dips(s: Record, option: int, since: float, until: float) -> bool:
+    """Tell whether an option fits into a pool's dips after one time and before another."""
+    values = floats(s.dip_values_at)
+    for index in range(s.dips):
+        dip = dips(s.dips_at)[index]
+        if dip.time >= until:
+            return True
+        if dip.time > since:
+            need = float(ints(s.chunks_at)[option])
+            if dip.node < 0:
+                need = floats(s.demand_at)[option * s.shared + dip.which]
+            if need > values[index]:
+                return False
+    return True
+
+
+@small
+def _add_end(s: Record, index: int, number: int) -> float:
+    """Let what a running job holds be free in ``later``; return its processors."""
+    end = ends(s.ends_at)[index]
+    if s.shared > 0:
+        later = floats(s.later_at)
+        option = slots(s.slots_at)[end.slot].option
+        for g in range(s.shared):
+            later[s.nodes + g] += floats(s.demand_at)[option * s.shared + g]
+    if s.parts == 1 or slots(s.slots_at)[end.slot].partition == number:
+        return end.amount
+    return 0.0
+
+
+@small
+def _add_change(s: Record, index: int, number: int) -> float:
+    """Let the calendar change what is in ``later``; return the processors that a pool gains."""
+    one = changes(s.changes_at)[index]
+    if one.node < 0:
+        floats(s.later_at)[s.nodes + one.which] += one.amount
+        return 0.0
+    if one.node != partitions(s.partitions_at)[number].first:
+        return 0.0
+    return one.amount * floats(s.reserved_amount_at)[one.which]
+
+
+@callee
+def _first_time(s: Record, number: int, option: int, lasting: float, v: float) -> float:
+    """Return when an option fits by the expected ends; ∞ if never.
+
+    Leaves the processors free then in ``beside``, machine-wide resources in ``later``.
+    """
+    p = partitions(s.partitions_at)[number]
+    table = ends(s.ends_at)
+    size = ints(s.sizes_at)[ENDS]
+    later = floats(s.later_at)
+    need = float(ints(s.chunks_at)[option])
+    have = floats(s.total_avail_at)[number]
+    if s.planned:
+        have = floats(s.avail_at)[p.first]
+    for g in range(s.shared):
+        later[s.nodes + g] = floats(s.avail_at)[s.nodes + g]
+    w = v
+    end, change = 0, 0
+    while True:
+        while end < size and table[end].expected <= w:
+            have += _add_end(s, end, number)
+            end += 1
+        while change < s.changes and changes(s.changes_at)[change].time <= w:
+            have += _add_change(s, change, number)
+            change += 1
+        if (
+            have >= need
+            and shared_fit(s, later, s.nodes, option)
+            and (not s.planned or _fits_dips(s, option, w, w + lasting))
+        ):
+            p.beside = have
+            return w
+        following = np.inf
+        if end < size:
+            following = table[end].expected
+        if change < s.changes:
+            following = min(following, changes(s.changes_at)[change].time)
+        if following == np.inf:
+            return np.inf
+        w = following
+
+
+@callee
+def _deepen(s: Record, number: int, option: int, since: float, until: float) -> None:
+    """Let a pool's dips have less: a job holds its processors there."""
+    got = gots(s.got_at)[0]
+    got.node = partitions(s.partitions_at)[number].first
+    got.chunks = ints(s.chunks_at)[option]
+    s.got = 1
+    deepen(s, option, since, until)
+
+
+@small
+def _fits_now(s: Record, number: int, option: int, until: float) -> bool:
+    """Tell whether an option fits now, up to its end, whatever is reserved."""
+    if ints(s.chunks_at)[option] > floats(s.total_avail_at)[number]:
+        return False
+    if not shared_fit(s, floats(s.avail_at), s.nodes, option):
+        return False
+    return not s.planned or _fits_dips(s, option, -np.inf, until)
+
+
+@callee
+def _time_of(s: Record, number: int, option: int, lasting: float, v: float) -> float:
+    """Return when an option fits, the calendar looked at as far as need be."""
+    w = _first_time(s, number, option, lasting, v)
+    if s.planned and s.dips_limit < np.inf and w + lasting > s.dips_limit:
+        find_dips(s, number, v, np.inf)
+        w = _first_time(s, number, option, lasting, v)
+    return w
+
+
+@callee
+def _soonest(s: Record, number: int, job: int, v: float) -> int:
+    """Return the option that is over first, of equal ones the narrowest; −1: none ever fits."""
+    first, count = choices(s, job)
+    best, over = -1, np.inf
+    for option in range(first, first + count):
+        lasting = known_left(s, job, option)
+        if v + lasting > over or not allowed(s, job, option):
+            continue
+        w = v
+        if not _fits_now(s, number, option, v + lasting):
+            w = _time_of(s, number, option, lasting, v)
+        until = w + lasting
+        if until < over or (
+            until == over and until < np.inf and ints(s.procs_at)[option] < ints(s.procs_at)[best]
+        ):
+            best, over = option, until
+    return best
+
+
+@callee
+def _reserve(s: Record, number: int, job: int, option: int, v: float) -> None:
+    """Reserve for the first that can't start, if it ever fits."""
+    p = partitions(s.partitions_at)[number]
+    lasting = known_left(s, job, option)
+    w = _time_of(s, number, option, lasting, v)
+    if w == np.inf:
+        return
+    p.reserved = 1
+    p.shadow = w
+    p.option = option
+    p.lasting = lasting
+    p.width = ints(s.procs_at)[option]
+    p.built = 0
+    if lasting > 0.0:
+        if s.planned:
+            _deepen(s, number, option, w, w + lasting)
+        p.beside -= ints(s.chunks_at)[option]
+        for g in range(s.shared):
+            floats(s.later_at)[s.nodes + g] -= floats(s.demand_at)[option * s.shared + g]
+    if not s.pooled and s.sleeps > 0:
+        _build(s, number)  # which nodes are meant depends on who sleeps now
+
+
+@callee
+def _build(s: Record, number: int) -> None:
+    """Make the rows of nodes at the shadow, beside the reservation."""
+    p = partitions(s.partitions_at)[number]
+    avail, later, both = floats(s.avail_at), floats(s.later_at), floats(s.both_at)
+    for node in range(p.first, p.last):
+        later[node] = avail[node]
+    table = ends(s.ends_at)
+    index = 0
+    while index < ints(s.sizes_at)[ENDS] and table[index].expected <= p.shadow:
+        slot = slots(s.slots_at)[table[index].slot]
+        index += 1
+        link = slot.link if slot.partition == number else -1
+        while link >= 0:
+            one = links(s.links_at)[link]
+            later[one.node] += one.chunks
+            link = one.next
+    place(s, later, 0, number, p.option)
+    if s.wake_ahead:
+        planned = flags(s.planned_at)
+        for node in range(p.first, p.last):
+            planned[node] = 0
+        for at in range(s.got):
+            planned[gots(s.got_at)[at].node] = 1
+    if p.lasting > 0.0:
+        for at in range(s.got):
+            got = gots(s.got_at)[at]
+            later[got.node] -= got.chunks
+    total = 0.0
+    for node in range(p.first, p.last):
+        both[node] = min(avail[node], later[node])
+        total += both[node]
+    floats(s.total_both_at)[number] = total
+    p.built = 1
+
+
+@small
+def _fits_beside(s: Record, number: int, option: int) -> bool:
+    """Tell whether an option that fits now does so at the shadow too, beside the reservation."""
+    p = partitions(s.partitions_at)[number]
+    need = float(ints(s.chunks_at)[option])
+    if need > p.beside or not shared_fit(s, floats(s.later_at), s.nodes, option):
+        return False
+    if s.pooled:
+        return True
+    if not p.built:
+        _build(s, number)
+    return need <= floats(s.total_both_at)[number]
+
+
+@small
+def _reaches(s: Record, number: int, until: float, v: float) -> bool:
+    """Tell whether a job that would run from now until then is expected to run at the shadow."""
+    p = partitions(s.partitions_at)[number]
+    return p.reserved > 0 and not (until <= p.shadow and p.shadow > v)
+
+
+@callee
+def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
+    """Start a job that fits, and narrow what is left beside the reservation."""
+    p = partitions(s.partitions_at)[number]
+    until = v + known_left(s, job, option)
+    reaching = _reaches(s, number, until, v)
+    if not s.pooled:
+        place(s, floats(s.both_at if reaching else s.avail_at), 0, number, option)
+    start(s, number, job, option)
+    if s.planned:
+        _deepen(s, number, option, -np.inf, until)
+    if not p.reserved:
+        return
+    later = floats(s.later_at)
+    if reaching:
+        p.beside -= ints(s.chunks_at)[option]
+        for g in range(s.shared):
+            later[s.nodes + g] -= floats(s.demand_at)[option * s.shared + g]
+    if p.built:
+        avail, both = floats(s.avail_at), floats(s.both_at)
+        for at in range(s.got):
+            got = gots(s.got_at)[at]
+            if reaching:
+                later[got.node] -= got.chunks
+            left = min(avail[got.node], later[got.node])
+            floats(s.total_both_at)[number] += left - both[got.node]
+            both[got.node] = left
+
+
+@small
+def _startable(s: Record, number: int, job: int, v: float) -> int:
+    """Return the shortest option that can start now, the reservation respected; −1: none."""
+    first, count = choices(s, job)
+    best = -1
+    for option in range(first, first + count):
+        until = v + known_left(s, job, option)
+        if not _fits_now(s, number, option, until):
+            continue
+        if count > 1 and not allowed(s, job, option):
+            continue
+        if best >= 0 and not shorter(s, job, option, best):
+            continue
+        if _reaches(s, number, until, v) and not _fits_beside(s, number, option):
+            continue
+        best = option
+    return best
+
+
+@small
+def _decide(s: Record, number: int, job: int, v: float) -> int:
+    """Return the option that starts now; −1 if none, reserving where due."""
+    p = partitions(s.partitions_at)[number]
+    if p.reserved or p.reservations == NO_BACKFILL:
+        return _startable(s, number, job, v)
+    option, count = choices(s, job)
+    if count > 1:  # it may be over sooner if it waits for another shape
+        option = _soonest(s, number, job, v)
+        if option < 0:
+            return -1
+    if _fits_now(s, number, option, v + known_left(s, job, option)):
+        return option
+    _reserve(s, number, job, option, v)
+    return -1
+
+
+@small
+def _next_chance(s: Record, number: int, read: int, size: int, v: float) -> int:
+    """Return where the next waiting job stands that may start beside the reservation."""
+    p = partitions(s.partitions_at)[number]
+    queue = queued(s.queue_at)
+    have, beside = floats(s.total_avail_at)[number], p.beside
+    if p.built:
+        beside = min(beside, floats(s.total_both_at)[number])
+    until = p.shadow if p.shadow > v else -np.inf
+    while read < size:
+        one = queue[read]
+        if one.procs <= have and (one.procs <= beside or v + one.expect <= until):
+            break
+        read += 1
+    return read
+
+
+@callee
+def lean_newcomer(s: Record, number: int) -> bool:
+    """Decide on a lone newcomer if nothing else has changed; False: a full pass is needed.
+
+    The reservation stands as long as no processors came free, nothing happened to nodes, the
+    shadow isn't past and accounts still allow it; whoever couldn't start then can't now.
+    """
+    p = partitions(s.partitions_at)[number]
+    v = clock(s)
+    if s.changed or not p.kept or v > p.shadow:
+        return False
+    if p.newcomers == 0:
+        return True
+    if p.newcomers > 1 or p.newcomer <= p.head:
+        return False
+    queue = queued(s.queue_at)
+    if s.planned and (s.parts > 1 or (s.dips_limit < np.inf and v + s.longest > s.dips_limit)):
+        return False
+    if s.accounts > 0:
+        head, one = queue[p.head], queue[p.newcomer]
+        if choices(s, head.job)[1] > 1 or none_allowed(s, head.job):
+            return False
+        if none_allowed(s, one.job):
+            return True
+    if p.reserved and _next_chance(s, number, p.newcomer, p.newcomer + 1, v) == p.newcomer:
+        job = queue[p.newcomer].job
+        option = _startable(s, number, job, v)
+        if option >= 0:
+            last = p.queue + p.waiting - 1
+            move(queue, p.newcomer, p.newcomer + 1, last - p.newcomer)
+            p.waiting -= 1
+            _begin(s, number, job, option, v)
+    return True
+
+
+@callee
+def pass_lean(s: Record, number: int) -> None:
+    """One pass over a partition's queue."""
+    p = partitions(s.partitions_at)[number]
+    v = clock(s)
+    p.reserved = 0
+    p.kept = 0
+    p.shadow = np.inf
+    if s.planned:
+        last = ints(s.sizes_at)[ENDS]
+        latest = max(v, ends(s.ends_at)[last - 1].expected) if last > 0 else v
+        find_dips(s, number, v, latest + 2.0 * s.longest)
+    queue = queued(s.queue_at)
+    totals = floats(s.total_avail_at)
+    # Who stays moves up in blocks: those from ``since`` on belong to ``kept``.
+    kept, since = p.queue, p.queue
+    read, size = p.queue, p.queue + p.waiting
+    while read < size:
+        settled = p.reserved or not s.look_ahead or p.reservations == NO_BACKFILL
+        if settled and s.all_need and totals[number] <= 0.0:
+            break
+        if p.reserved:
+            read = _next_chance(s, number, read, size, v)
+            if read == size:
+                break
+        job = queue[read].job
+        if s.accounts == 0 or not none_allowed(s, job):
+            before = p.reserved
+            option = _decide(s, number, job, v)
+            if option >= 0:
+                _begin(s, number, job, option, v)
+                move(queue, kept, since, read - since)
+                kept += read - since
+                read += 1
+                since = read
+                continue
+            if p.reservations == NO_BACKFILL or p.reserved > before:
+                p.kept = 1
+                p.head = kept + read - since
+            if p.reservations == NO_BACKFILL:
+                break
+        read += 1
+    move(queue, kept, since, size - since)
+    p.waiting = kept + size - since - p.queue

@@ -1,0 +1,77 @@
+"""The same run in simpler terms: what makes no difference to a schedule is left out.
+
+Placing jobs is quick where every chunk is one unit of one resource. Two machines that people
+describe with more come down to that: nodes with memory or GPUs that nobody asks for, and equal
+nodes that are taken whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from onega.kernels.detailed_codes import FIRST_FIT
+from onega.simulation.detailed_problem import Problem
+
+
+def reduced(problem: Problem) -> Problem:
+    """Return a problem with the same outcome, in fewer resources where that is possible."""
+    return _in_whole_nodes(_without_unused_kinds(problem))
+
+
+def _without_unused_kinds(problem: Problem) -> Problem:
+    """Leave out node resources that no job needs.
+
+    A reservation may withhold them; that matters only where it takes a larger share of them than
+    of the node's processors.
+    """
+    capacity, calendar = problem.nodes.capacity, problem.calendar
+    if capacity.shape[1] == 1:
+        return problem
+    used = np.asarray((problem.options.chunk > 0).any(axis=0))
+    used[0] = True
+    whole = capacity[calendar.node]
+    held = np.divide(calendar.amount, whole, out=np.zeros(whole.shape), where=whole > 0)
+    used |= (held > held[:, :1]).any(axis=0)
+    return replace(
+        problem,
+        nodes=replace(problem.nodes, capacity=capacity[:, used]),
+        options=replace(problem.options, chunk=problem.options.chunk[:, used]),
+        calendar=replace(calendar, amount=calendar.amount[:, used]),
+    )
+
+
+def _in_whole_nodes(problem: Problem) -> Problem:
+    """Count in nodes where all nodes are equal and jobs take whole ones.
+
+    A job of n chunks, of which h fit on a node, takes ⌈n/h⌉ nodes; a reservation of any part of a
+    node leaves it to nobody.
+    """
+    nodes, options = problem.nodes, problem.options
+    if nodes.pooled or not problem.partitions.whole.all():
+        return problem
+    capacity, chunk = nodes.capacity, options.chunk
+    if (capacity != capacity[0]).any() or not (chunk[:, 0] > 0).all():
+        return problem
+    on_one = np.divide(capacity[0], chunk, out=np.full(chunk.shape, np.inf), where=chunk > 0)
+    fit = np.floor(on_one).min(axis=1)
+    if not (fit >= 1).all():
+        return problem
+    calendar = problem.calendar
+    taken = np.asarray((calendar.amount > 0).any(axis=1), dtype=np.float64)
+    return replace(
+        problem,
+        nodes=replace(nodes, capacity=np.ones((capacity.shape[0], 1))),
+        options=replace(
+            options,
+            chunks=np.ceil(options.chunks / fit).astype(np.int64),
+            chunk=np.ones((chunk.shape[0], 1)),
+        ),
+        partitions=replace(
+            problem.partitions,
+            whole=np.zeros_like(problem.partitions.whole),
+            placement=np.full_like(problem.partitions.placement, FIRST_FIT),
+        ),
+        calendar=replace(calendar, amount=taken[:, None]),
+    )
