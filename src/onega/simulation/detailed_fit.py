@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from onega.core.errors import SimulationError
 from onega.core.workload import Workload
 from onega.simulation.detailed_caps import Capacity
 from onega.simulation.detailed_layout import POWER, Layout
-from onega.simulation.detailed_problem import Flags, Floats, Ints
+from onega.simulation.detailed_problem import Flags, Floats, Ints, Options
 from onega.simulation.detailed_shapes import Shapes
 
 
@@ -65,6 +67,8 @@ def fitting(
         The power cap and the time over which it was written out, if there is one.
     """
     partition, accounts, limits = places
+    if power is None and not limits.size and _all_fit(layout, shapes):
+        return shapes, []
     on_nodes = _fits_nodes(shapes, layout, partition)
     most = np.array(layout.nodes.shared)
     shared = np.ones(shapes.job.size, bool)
@@ -87,6 +91,21 @@ def fitting(
     # Jobs without any option stay as they are: whoever refuses them wants to name them.
     hopeless = np.bincount(shapes.job, keeps, len(workload))[shapes.job] == 0
     return shapes.kept(keeps | hopeless), misfits
+
+
+def _all_fit(layout: Layout, shapes: Shapes) -> bool:
+    """Tell whether any partition takes an option as large as the largest in every respect."""
+    options, parts = shapes.options, np.arange(len(layout.partitions))
+
+    def most(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The largest value of each column, for every partition."""
+        columns = values.reshape(len(values), -1).T  # one after the other: rows are short
+        largest = np.array([column.max() for column in columns], values.dtype)
+        return np.tile(largest.reshape(values.shape[1:]), (parts.size, *[1] * (values.ndim - 1)))
+
+    largest = Options(*(most(getattr(options, name)) for name in options.__dataclass_fields__))
+    fits = _fits_nodes(Shapes(parts, largest, np.zeros(parts.size, bool)), layout, parts)
+    return bool(fits.all() and (largest.demand <= layout.nodes.shared).all())
 
 
 def _fits_nodes(shapes: Shapes, layout: Layout, partition: Ints) -> Flags:

@@ -69,7 +69,8 @@ def queue_ranks(queues: Sequence[Queue], queue: Ints) -> tuple[Ints, Floats]:
 
 def numbered(values: pl.Series) -> tuple[Ints, Ints]:
     """Return a number from 0 for each of a column's values, and the values; null counts as −1."""
-    known = values.fill_null(-1).to_numpy().astype(np.int64)
+    filled = values.fill_null(-1) if values.null_count() else values
+    known = filled.to_numpy().astype(np.int64)
     least = int(known.min(initial=0))
     if known.max(initial=0) - least > 10 * known.size + 1000:  # too sparse to be counted
         names, number = np.unique(known, return_inverse=True)

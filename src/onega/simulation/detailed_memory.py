@@ -58,13 +58,13 @@ class Memory:
         """Keep an array and note its address; it is copied only if its layout asks for it."""
         array = np.ascontiguousarray(values, dtype)
         self.arrays[name] = array
-        self._whole[PLACES[f"{name}_at"][0]] = array.__array_interface__["data"][0]
+        self._whole[PLACES[f"{name}_at"][0]] = array.ctypes.data
         return array
 
     @property
     def address(self) -> int:
         """Where the kernel finds the state."""
-        return int(self.state.__array_interface__["data"][0])
+        return int(self.state.ctypes.data)
 
     def _set(self, **values: float) -> None:
         for name, value in values.items():
@@ -126,10 +126,11 @@ class Memory:
         for name in ("partition", "user", "rank", "queue_rank", "first_option", "options", "after"):
             self.bind(name, getattr(jobs, name), np.int64)
         self.bind("account", jobs.accounts, np.int64)
-        self.bind("limited", jobs.limited, np.uint8)
+        self.bind("limited", jobs.limited.view(np.uint8), np.uint8)
         self.bind("initial_start", jobs.initial_start)
         self.bind("initial_done", jobs.initial_done)
-        self.bind("plain", (jobs.after < 0) & np.isnan(jobs.initial_start), np.uint8)
+        plain = (jobs.after < 0) & np.isnan(jobs.initial_start)
+        self.bind("plain", plain.view(np.uint8), np.uint8)
         for name in ("work", "expect", "chunk", "demand"):
             self.bind(name, getattr(options, name))
         for name in ("procs", "chunks"):
@@ -231,7 +232,7 @@ class Memory:
         self.bind("capacity_now", problem.nodes.shared.copy())
         self.bind("scratch_capacity", problem.nodes.shared.copy())
         for name, value in (("up", 1), ("usable", 1), ("draining", 0), ("planned", 0)):
-            self.bind(name, np.full(self.nodes, value), np.uint8)
+            self.bind(name, np.full(self.nodes, value, np.uint8), np.uint8)
         for name in ("jobs_on", "scratch"):
             self.bind(name, np.zeros(self.nodes, np.int64), np.int64)
         counted = (problem.partitions.placement == codes.BEST_FIT).any()
@@ -251,7 +252,9 @@ class Memory:
         """Lay out partitions, their queues and their stacks of idle processors."""
         problem = self.problem
         rules = problem.partitions
-        members = np.bincount(problem.jobs.partition, minlength=self.parts)
+        members = np.array([self.jobs])
+        if self.parts > 1:
+            members = np.bincount(problem.jobs.partition, minlength=self.parts)
         queues = np.concatenate([[0], np.cumsum(members + 2)])
         widths = np.zeros(self.parts, np.int64)
         if problem.nodes.pooled and problem.sleep is not None:

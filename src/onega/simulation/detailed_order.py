@@ -74,8 +74,8 @@ def ranks(layout: Layout, partition: Ints, queue_rank: Ints, columns: Columns) -
                 inside = partition == number
                 key[inside] = fixed[inside]
         order = np.argsort(key, kind="stable")
-    group = partition * (queue_rank.max() + 1) + queue_rank
-    if group.any():
+    if len(layout.partitions) > 1 or layout.cluster.queues:
+        group = partition * (queue_rank.max() + 1) + queue_rank
         few = group.astype(np.min_scalar_type(int(group.max())))  # quicker to sort
         order = order[np.argsort(few[order], kind="stable")]
     if order is place:

@@ -60,7 +60,7 @@ def make_schedule(
         in_rows(work, by_arrival),
         in_rows(outcome.state, by_arrival) == TIMEOUT,
         rates,
-        _pieces(outcome, by_arrival),
+        _pieces(problem, outcome, by_arrival),
         provenance,
         report or Report(),
         RunChronicle(
@@ -84,8 +84,10 @@ def _work(problem: Problem, outcome: Outcome) -> Floats:
     return options.work[np.where(outcome.option >= 0, outcome.option, jobs.first_option)]
 
 
-def _pieces(outcome: Outcome, by_arrival: Ints | None) -> Pieces | None:
+def _pieces(problem: Problem, outcome: Outcome, by_arrival: Ints | None) -> Pieces | None:
     """Return all stretches on processors, by row and time; None if each job has at most one."""
+    if problem.events.time.size + problem.calendar.begin.size == 0:
+        return None  # nothing that interrupts anybody
     job, start, end = outcome.attempt_job, outcome.attempt_start, outcome.attempt_end
     started = np.count_nonzero(np.isfinite(outcome.start))
     if job.size == started and np.array_equal(outcome.end[job], end):

@@ -202,8 +202,9 @@ def _wanted(
     """Return what each job wants beside processors: memory per processor, other amounts in all."""
     wanted: dict[str, Floats] = {}
     if "memory" in layout.resources:
-        given = workload.table.select(pl.coalesce("requested_memory", "memory"))
-        wanted["memory"] = given.to_series().fill_null(0.0).to_numpy()
+        asked, used = workload.column("requested_memory"), workload.column("memory")
+        given = np.where(np.isnan(asked), used, asked)
+        wanted["memory"] = np.where(np.isnan(given), 0.0, given)
     if demands is None:
         return wanted
     frame = frame_of(demands, ("job",), DEMANDS)

@@ -80,9 +80,9 @@ def static_keys(policy: Policy, jobs: Columns) -> npt.NDArray[np.float64] | None
     F1–F4 (Carastan-Santos, de Camargo 2017) take the submission s as the log has it, at least 1 s.
     """
     order = policy.order
-    expect, procs = jobs.expect, jobs.procs.astype(np.float64)
     if isinstance(order, Priority):
         return _own_keys(order, jobs) if order.static else None
+    expect, procs = jobs.expect, jobs.procs
 
     def submitted() -> npt.NDArray[np.float64]:
         return np.log10(np.maximum(jobs.submit, 1.0))

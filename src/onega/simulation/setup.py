@@ -48,8 +48,9 @@ def check_jobs(workload: Workload, procs: int) -> None:
     """Refuse jobs that can't be simulated, by name."""
     if len(workload) == 0:
         raise SimulationError("the workload has no jobs; nothing to simulate")
-    table = workload.table
-    width, work, ids = workload.column("procs"), workload.column("runtime"), table["job"]
+    width, work = workload.column("procs"), workload.column("runtime")
+    if work.min() > 0 and width.min() > 0 and width.max() <= procs:
+        return
     for wrong, message in (
         (~(work > 0), "run times must be positive; take such jobs out with onega.clean()"),
         (~(width > 0), "widths must be at least 1; take such jobs out with onega.clean()"),
@@ -59,7 +60,7 @@ def check_jobs(workload: Workload, procs: int) -> None:
         if rows.size:
             raise SimulationError(
                 f"{rows.size} of {len(workload)} jobs can't be simulated: {message}",
-                jobs=ids.gather(rows).to_list(),
+                jobs=workload.table["job"].gather(rows).to_list(),
             )
 
 
