@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from onega.core.errors import SimulationError
 from onega.core.workload import Workload
 from onega.simulation.detailed_caps import Capacity
 from onega.simulation.detailed_layout import POWER, Layout
-from onega.simulation.detailed_problem import Flags, Floats, Ints, Options
+from onega.simulation.detailed_problem import Flags, Floats, Ints
 from onega.simulation.detailed_shapes import Shapes
 
 
@@ -94,37 +92,38 @@ def fitting(
 
 
 def _all_fit(layout: Layout, shapes: Shapes) -> bool:
-    """Tell whether any partition takes an option as large as the largest in every respect."""
+    """Tell whether every partition takes what is as large as the largest in every respect."""
     options, parts = shapes.options, np.arange(len(layout.partitions))
-
-    def most(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The largest value of each column, for every partition."""
-        columns = values.reshape(len(values), -1).T  # one after the other: rows are short
-        largest = np.array([column.max() for column in columns], values.dtype)
-        return np.tile(largest.reshape(values.shape[1:]), (parts.size, *[1] * (values.ndim - 1)))
-
-    largest = Options(*(most(getattr(options, name)) for name in options.__dataclass_fields__))
-    fits = _fits_nodes(Shapes(parts, largest, np.zeros(parts.size, bool)), layout, parts)
-    return bool(fits.all() and (largest.demand <= layout.nodes.shared).all())
+    # One column after the other: rows are too short to go along.
+    chunk = np.array([column.max() for column in options.chunk.T])
+    demand = np.array([column.max() for column in options.demand.T])
+    room = _room(np.tile(chunk, (parts.size, 1)), layout, parts)
+    return bool((room >= options.chunks.max()).all() and (demand <= layout.nodes.shared).all())
 
 
 def _fits_nodes(shapes: Shapes, layout: Layout, partition: Ints) -> Flags:
-    """Tell which options could run on their partition if it were empty.
+    """Tell which options could run on their partition if it were empty."""
+    at = shapes.of_jobs(partition)
+    room = _room(shapes.options.chunk, layout, at)
+    return np.asarray((room >= shapes.options.chunks) | (at < 0))
+
+
+def _room(chunk: Floats, layout: Layout, partition: Ints) -> Floats:
+    """Return how many chunks of each kind an empty partition takes.
 
     The number of chunks that a node takes is min_k ⌊capacity / chunk⌋; nodes add up.
     """
-    room = np.zeros(shapes.job.size)
-    chunk, at = shapes.options.chunk, shapes.of_jobs(partition)
+    room = np.zeros(len(chunk))
     for capacity, owner, count in zip(*layout.groups, strict=True):
         each = np.floor(capacity[0] / chunk[:, 0])
         for k in range(1, capacity.size):
             need = chunk[:, k]
             some = np.full(need.size, np.inf)
             np.divide(capacity[k], need, out=some, where=need > 0)
-            each = np.minimum(each, np.floor(some))
+            each = np.minimum(each, np.floor(some, out=some))
         each *= count
-        room += each if len(layout.partitions) == 1 else np.where(at == owner, each, 0.0)
-    return np.asarray((room >= shapes.options.chunks) | (at < 0))
+        room += each if len(layout.partitions) == 1 else np.where(partition == owner, each, 0.0)
+    return room
 
 
 def _fits_for_long(

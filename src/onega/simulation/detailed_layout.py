@@ -73,9 +73,10 @@ class Layout:
     @property
     def groups(self) -> tuple[Floats, Ints, Ints]:
         """Return equal nodes together: their capacity, partition and number."""
-        if self.nodes.pooled:
-            return self.nodes.capacity, self.nodes.partition, np.ones_like(self.nodes.partition)
-        keyed = np.column_stack([self.nodes.partition, self.nodes.capacity])
+        nodes = self.nodes
+        if len(self.partitions) == 1 and (nodes.capacity == nodes.capacity[0]).all():
+            return nodes.capacity[:1], nodes.partition[:1], np.array([nodes.partition.size])
+        keyed = np.column_stack([nodes.partition, nodes.capacity])
         kinds, counts = np.unique(keyed, axis=0, return_counts=True)
         return kinds[:, 1:], kinds[:, 0].astype(np.int64), counts
 

@@ -84,7 +84,6 @@ class Memory:
         self.places = np.empty(self.nodes, np.int64)
         self.places[self.numbers] = np.arange(self.nodes)
         self.capacity = np.ascontiguousarray(nodes.capacity[self.numbers], np.float64)
-        need = options.chunks * options.chunk[:, 0] if options.chunks.size else np.zeros(0)
         sleep = problem.sleep
         ahead = sleep is not None and sleep.wake_ahead
         unit = self._is_unit()
@@ -99,7 +98,7 @@ class Memory:
             unit=unit,
             wholes=bool(problem.partitions.whole.any()),
             longest=float(options.expect.max(initial=0.0)),
-            all_need=bool((need > 0).all()),
+            all_need=bool((options.chunks > 0).all() and (options.chunk[:, 0] > 0).all()),
             sleeps=0 if sleep is None else sleep.timeout.size,
             wake_ahead=ahead,
             look_ahead=ahead or (self.shared > 0 and self.parts > 1),

@@ -29,15 +29,18 @@ def _without_unused_kinds(problem: Problem) -> Problem:
     capacity, calendar = problem.nodes.capacity, problem.calendar
     if capacity.shape[1] == 1:
         return problem
-    used = np.asarray((problem.options.chunk > 0).any(axis=0))
+    chunk = problem.options.chunk
+    used = np.array([column.max(initial=0.0) > 0 for column in chunk.T])
     used[0] = True
     whole = capacity[calendar.node]
     held = np.divide(calendar.amount, whole, out=np.zeros(whole.shape), where=whole > 0)
     used |= (held > held[:, :1]).any(axis=0)
+    if used.all():
+        return problem
     return replace(
         problem,
         nodes=replace(problem.nodes, capacity=capacity[:, used]),
-        options=replace(problem.options, chunk=problem.options.chunk[:, used]),
+        options=replace(problem.options, chunk=chunk.T[used].T),
         calendar=replace(calendar, amount=calendar.amount[:, used]),
     )
 
@@ -54,8 +57,10 @@ def _in_whole_nodes(problem: Problem) -> Problem:
     capacity, chunk = nodes.capacity, options.chunk
     if (capacity != capacity[0]).any() or not (chunk[:, 0] > 0).all():
         return problem
-    on_one = np.divide(capacity[0], chunk, out=np.full(chunk.shape, np.inf), where=chunk > 0)
-    fit = np.floor(on_one).min(axis=1)
+    fit = np.full(len(chunk), np.inf)
+    for have, need in zip(capacity[0], chunk.T, strict=True):
+        on_one = np.divide(have, need, out=np.full(need.size, np.inf), where=need > 0)
+        fit = np.minimum(fit, np.floor(on_one))
     if not (fit >= 1).all():
         return problem
     calendar = problem.calendar
