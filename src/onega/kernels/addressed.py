@@ -248,6 +248,16 @@ def move(typing_context: Any, vector: Any, target: Any, source: Any, count: Any)
     return types.void(vector, types.intp, types.intp, types.intp), code
 
 
+@intrinsic
+def trailing_zeros(typing_context: Any, word: Any) -> Any:  # noqa: ANN401
+    """Return the number of the lowest set bit of a word that isn't 0."""
+
+    def code(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:  # noqa: ANN401
+        return builder.cttz(arguments[0], context.get_constant(types.boolean, 1))
+
+    return types.int64(types.int64), code
+
+
 floats = viewer("Float", np.float64)
 ints = viewer("Int", np.int64)
 flags = viewer("Flag", np.uint8)

@@ -79,16 +79,30 @@ def amount_of(s: Record, option: int, node: int, chunks: int, k: int) -> float:
 
 
 @small
+def _mark(s: Record, node: int, free: float) -> None:
+    """Note whether a node has a processor for new starts."""
+    bit = 1 << (node & 63)
+    if free >= 1.0:
+        ints(s.bits_at)[node >> 6] |= bit
+    else:
+        ints(s.bits_at)[node >> 6] &= ~bit
+
+
+@small
 def change_free(s: Record, node: int, k: int, amount: float) -> None:
     """Let more of a node's resource be free, on usable nodes for new starts too."""
     at = node * s.kinds + k
     floats(s.free_at)[at] += amount
     if flags(s.usable_at)[node]:
         avail = floats(s.avail_at)
-        total = ints(s.hosts_at)[node] * s.kinds + k
+        total = k
+        if s.parts > 1:
+            total += ints(s.hosts_at)[node] * s.kinds
         before = max(avail[at], 0.0)
         avail[at] += amount
         floats(s.total_avail_at)[total] += max(avail[at], 0.0) - before
+        if k == 0:
+            _mark(s, node, avail[at])
 
 
 @callee
@@ -102,6 +116,7 @@ def refresh_node(s: Record, node: int) -> None:
         floats(s.total_avail_at)[total] -= max(avail[at], 0.0)
         avail[at] = floats(s.free_at)[at] if flags(s.usable_at)[node] else 0.0
         floats(s.total_avail_at)[total] += max(avail[at], 0.0)
+    _mark(s, node, avail[node * s.kinds])
 
 
 @small
@@ -132,8 +147,11 @@ def _take_nodes(s: Record, slot: int, option: int) -> None:
         one.chunks = got.chunks
         one.next = link
         link = fresh
-        for k in range(s.kinds):
-            change_free(s, got.node, k, -amount_of(s, option, got.node, got.chunks, k))
+        if s.unit:
+            change_free(s, got.node, 0, -float(got.chunks))
+        else:
+            for k in range(s.kinds):
+                change_free(s, got.node, k, -amount_of(s, option, got.node, got.chunks, k))
         ints(s.jobs_on_at)[got.node] += 1
     slots(s.slots_at)[slot].link = link
 
@@ -144,8 +162,11 @@ def _give_nodes_back(s: Record, slot: int, option: int) -> None:
     link = slots(s.slots_at)[slot].link
     while link >= 0:
         one = links(s.links_at)[link]
-        for k in range(s.kinds):
-            change_free(s, one.node, k, amount_of(s, option, one.node, one.chunks, k))
+        if s.unit:
+            change_free(s, one.node, 0, float(one.chunks))
+        else:
+            for k in range(s.kinds):
+                change_free(s, one.node, k, amount_of(s, option, one.node, one.chunks, k))
         ints(s.jobs_on_at)[one.node] -= 1
         if ints(s.jobs_on_at)[one.node] == 0:
             floats(s.since_at)[one.node] = s.now

@@ -16,7 +16,7 @@ from onega.kernels.detailed_choose import allowed, none_allowed, shorter
 from onega.kernels.detailed_codes import NO_BACKFILL
 from onega.kernels.detailed_dips import deepen, find_dips
 from onega.kernels.detailed_hold import start
-from onega.kernels.detailed_place import place, shared_fit
+from onega.kernels.detailed_place import place, place_now, shared_fit
 from onega.kernels.detailed_queue import choices, known_left
 from onega.kernels.detailed_state import (
     ENDS,
@@ -261,8 +261,10 @@ def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
     p = partitions(s.partitions_at)[number]
     until = v + known_left(s, job, option)
     reaching = _reaches(s, number, until, v)
-    if not s.pooled:
-        place(s, floats(s.both_at if reaching else s.avail_at), 0, number, option)
+    if reaching and not s.pooled:
+        place(s, floats(s.both_at), 0, number, option)
+    elif not s.pooled:
+        place_now(s, number, option)
     start(s, number, job, option)
     if s.planned:
         _deepen(s, number, option, -np.inf, until)
@@ -353,8 +355,10 @@ def lean_newcomer(s: Record, number: int) -> bool:
     if p.newcomers > 1 or p.newcomer <= p.head:
         return False
     queue = queued(s.queue_at)
-    if s.planned and (s.parts > 1 or (s.dips_limit < np.inf and v + s.longest > s.dips_limit)):
-        return False
+    if s.planned:
+        longest = s.longest if s.molded else queue[p.newcomer].expect
+        if s.parts > 1 or (s.dips_limit < np.inf and v + longest > s.dips_limit):
+            return False
     if s.accounts > 0:
         head, one = queue[p.head], queue[p.newcomer]
         if choices(s, head.job)[1] > 1 or none_allowed(s, head.job):
@@ -380,11 +384,14 @@ def pass_lean(s: Record, number: int) -> None:
     p.reserved = 0
     p.kept = 0
     p.shadow = np.inf
+    queue = queued(s.queue_at)
     if s.planned:
         last = ints(s.sizes_at)[ENDS]
         latest = max(v, ends(s.ends_at)[last - 1].expected) if last > 0 else v
-        find_dips(s, number, v, latest + 2.0 * s.longest)
-    queue = queued(s.queue_at)
+        longest = s.longest if s.molded else 0.0
+        for place in range(p.queue, p.queue + p.waiting):
+            longest = max(longest, queue[place].expect)
+        find_dips(s, number, v, latest + longest)
     totals = floats(s.total_avail_at)
     # Who stays moves up in blocks: those from ``since`` on belong to ``kept``.
     kept, since = p.queue, p.queue

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.addressed import callee, floats, ints, small
+from onega.kernels.addressed import callee, floats, ints, small, trailing_zeros
 from onega.kernels.detailed_codes import BEST_FIT, FIRST_FIT
 from onega.kernels.detailed_state import Record, gots, partitions
 from onega.kernels.engine import Floats
@@ -111,6 +111,38 @@ def _take(s: Record, node: int, chunks: int) -> None:
     got.node = node
     got.chunks = chunks
     s.got += 1
+
+
+@small
+def _next_free(s: Record, node: int) -> int:
+    """Return the first node from one on that has a processor for new starts; behind all: N."""
+    bits = ints(s.bits_at)
+    at = node >> 6
+    word = bits[at] & (-1 << (node & 63))
+    while word == 0:
+        at += 1
+        word = bits[at]
+    return (at << 6) + trailing_zeros(word)
+
+
+@callee
+def _first_fit_now(s: Record, number: int, option: int) -> bool:
+    """Take processors that are free now by number of their node, as `_first_fit_units`."""
+    last = partitions(s.partitions_at)[number].last
+    avail = floats(s.avail_at)
+    left = ints(s.chunks_at)[option]
+    got = gots(s.got_at)
+    count = 0
+    node = _next_free(s, partitions(s.partitions_at)[number].first)
+    while node < last and left > 0:
+        some = min(int(avail[node]), left)
+        got[count].node = node
+        got[count].chunks = some
+        count += 1
+        left -= some
+        node = _next_free(s, node + 1)
+    s.got = count
+    return left == 0
 
 
 @callee
@@ -270,6 +302,42 @@ def _spread(s: Record, row: Floats, base: int, number: int, option: int) -> bool
 
 
 @callee
+def _spread_units(s: Record, row: Floats, number: int, option: int) -> bool:
+    """Do the same where nothing but processors is asked for and nobody sleeps: by counting."""
+    p = partitions(s.partitions_at)[number]
+    count = ints(s.chunks_at)[option]
+    rooms = ints(s.rooms_at)
+    most = 0
+    for node in range(p.first, p.last):
+        have = int(row[node])
+        if have > 0:
+            rooms[have] += 1
+            most = max(most, have)
+    # The lowest level to which nodes are filled with fewer than ``count``: see `_spread`.
+    high, given, above = most, 0, 0
+    while high > 0:
+        above += rooms[high]
+        if given + above >= count:
+            break
+        given += above
+        high -= 1
+    for level in range(most + 1):
+        rooms[level] = 0
+    if high == 0:
+        return count == 0
+    left = count - given
+    for node in range(p.first, p.last):
+        some = int(row[node]) - high
+        if some >= 0:
+            if left > 0:
+                some += 1
+                left -= 1
+            if some > 0:
+                _take(s, node, some)
+    return True
+
+
+@callee
 def place(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
     """Find nodes for a job of a partition by a row; the machine-wide part is looked at before."""
     s.got = 0
@@ -282,4 +350,15 @@ def place(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
         return _best_fit_units(s, row, number, option)
     if rule == BEST_FIT:
         return _best_fit(s, row, base, number, option)
+    if s.unit and s.sleeps == 0 and base == 0:
+        return _spread_units(s, row, number, option)
     return _spread(s, row, base, number, option)
+
+
+@callee
+def place_now(s: Record, number: int, option: int) -> bool:
+    """Find nodes for a job of a partition by what is free now."""
+    rule = partitions(s.partitions_at)[number].placement
+    if s.unit and rule == FIRST_FIT and s.sleeps == 0:
+        return _first_fit_now(s, number, option)
+    return place(s, floats(s.avail_at), 0, number, option)

@@ -32,10 +32,10 @@ RULES = [
         "i8",
         "jobs kinds shared nodes parts accounts",
         # Whether each partition is one pool; whether all chunks are one processor each and
-        # nothing else, so that totals tell what fits; whether jobs take whole nodes anywhere;
-        # whether every option needs processors; whether somebody looks at reservations after a
-        # pass (wake-ahead, partitions that share resources).
-        "pooled unit wholes all_need look_ahead",
+        # nothing else, so that totals tell what fits; whether any job has several shapes; whether
+        # jobs take whole nodes anywhere; whether every option needs processors; whether somebody
+        # looks at reservations after a pass (wake-ahead, partitions that share resources).
+        "pooled unit molded wholes all_need look_ahead",
         # Sleep states; waking ahead; interrupted jobs; multifactor priority; dependent jobs.
         "sleeps wake_ahead on_interrupt factors dependents",
         # Rows of the table, reservations, steps of capacities; levels of the rate; its control.
@@ -88,8 +88,10 @@ ADDRESSES = _fields(
     # of the latter two. Totals of rows; capacities of machine-wide resources now.
     "free avail later both window total_avail total_both total_later capacity_now",
     "scratch_capacity dip_values",
-    # By node: states, jobs on it, idle since, down since, meant by a reservation; scratch.
-    "up draining usable jobs_on since down_since planned scratch victims came rooms",
+    # By node: states, jobs on it, idle since, down since, meant by a reservation; scratch. Nodes
+    # counted by what they have free; a bit for each that has a processor for new starts, and one
+    # behind the last.
+    "up draining usable jobs_on since down_since planned scratch victims came rooms bits",
     # Tables of records, as below.
     "partitions slots links ends queue stack claims changes dips got",
     "work_heap time_heap later_heap sizes",

@@ -96,6 +96,7 @@ class Memory:
             accounts=problem.account_jobs.size,
             pooled=nodes.pooled,
             unit=unit,
+            molded=bool((problem.jobs.options > 1).any()),
             wholes=bool(problem.partitions.whole.any()),
             longest=float(options.expect.max(initial=0.0)),
             all_need=bool((options.chunks > 0).all() and (options.chunk[:, 0] > 0).all()),
@@ -234,9 +235,13 @@ class Memory:
             self.bind(name, np.full(self.nodes, value, np.uint8), np.uint8)
         for name in ("jobs_on", "scratch"):
             self.bind(name, np.zeros(self.nodes, np.int64), np.int64)
-        counted = (problem.partitions.placement == codes.BEST_FIT).any()
+        counted = (problem.partitions.placement != codes.FIRST_FIT).any()
         most = int(capacity[:, 0].max()) if counted else 0
         self.bind("rooms", np.zeros(most + 1, np.int64), np.int64)
+        some = np.zeros(64 * (self.nodes // 64 + 1), dtype=bool)
+        some[: self.nodes] = capacity[:, 0] >= 1
+        some[self.nodes] = True
+        self.bind("bits", np.packbits(some, bitorder="little").view(np.int64), np.int64)
         self.bind("got", np.zeros(self.nodes + 1, layout.GOT), layout.GOT)
         self.bind("since", np.full(self.nodes, problem.t0))
         self.bind("down_since", np.zeros(self.nodes))

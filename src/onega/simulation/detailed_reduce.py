@@ -1,8 +1,8 @@
 """The same run in simpler terms: what makes no difference to a schedule is left out.
 
 Placing jobs is quick where every chunk is one unit of one resource. Two machines that people
-describe with more come down to that: nodes with memory or GPUs that nobody asks for, and equal
-nodes that are taken whole.
+describe with more come down to that: nodes with memory or GPUs that never run short before the
+processors do, and equal nodes that are taken whole.
 """
 
 from __future__ import annotations
@@ -17,24 +17,27 @@ from onega.simulation.detailed_problem import Problem
 
 def reduced(problem: Problem) -> Problem:
     """Return a problem with the same outcome, in fewer resources where that is possible."""
-    return _in_whole_nodes(_without_unused_kinds(problem))
+    return _in_whole_nodes(_without_ample_kinds(problem))
 
 
-def _without_unused_kinds(problem: Problem) -> Problem:
-    """Leave out node resources that no job needs.
+def _without_ample_kinds(problem: Problem) -> Problem:
+    """Leave out node resources of which nobody takes a larger share than of the processors.
 
-    A reservation may withhold them; that matters only where it takes a larger share of them than
-    of the node's processors.
+    If every chunk and every reservation takes at most as large a share of a node's memory as of
+    its processors, then so do all of them together: the processors run out first.
     """
-    capacity, calendar = problem.nodes.capacity, problem.calendar
-    if capacity.shape[1] == 1:
+    capacity, calendar, chunk = problem.nodes.capacity, problem.calendar, problem.options.chunk
+    kinds = capacity.shape[1]
+    if kinds == 1:
         return problem
-    chunk = problem.options.chunk
-    used = np.array([column.max(initial=0.0) > 0 for column in chunk.T])
-    used[0] = True
-    whole = capacity[calendar.node]
-    held = np.divide(calendar.amount, whole, out=np.zeros(whole.shape), where=whole > 0)
-    used |= (held > held[:, :1]).any(axis=0)
+    used = np.ones(kinds, dtype=bool)
+    for k in range(1, kinds):
+        # Amounts a/b of this resource for a processor, compared without dividing.
+        a, b = capacity[:, k], capacity[:, 0]
+        least = int(np.argmin(np.divide(a, b, out=np.full(b.shape, np.inf), where=b > 0)))
+        jobs = chunk[:, k] * b[least] > chunk[:, 0] * a[least]
+        held = calendar.amount[:, k] * b[calendar.node] > calendar.amount[:, 0] * a[calendar.node]
+        used[k] = jobs.any() or held.any()
     if used.all():
         return problem
     return replace(
