@@ -39,9 +39,10 @@ from onega.kernels import detailed_codes as codes
 from onega.simulation.detailed import find_misfits
 from onega.simulation.detailed_arrivals import Circumstances
 from onega.simulation.detailed_build import prepare
-from onega.simulation.detailed_draws import Outages, draw_failures, in_time, listed, merge
+from onega.simulation.detailed_draws import Outages, draw_failures, listed, merge
 from onega.simulation.detailed_groups import Users
 from onega.simulation.detailed_order import by_submission
+from onega.simulation.setup import stable_order
 
 GIB = 2.0**30
 
@@ -668,9 +669,12 @@ def test_times_are_put_in_order_however_close_they_are():
         rng.integers(0, 40, 3000) * 1.0,
         1e8 + rng.integers(0, 50, 3000) * 1e-8 + rng.integers(0, 2, 3000) * 1e8,
         np.full(7, 3.0),
+        np.array([3.0, np.inf, 1.0, -np.inf, 1.0, np.inf]),
+        np.array([1e308, -1e308, 0.0]),
+        rng.integers(0, 5, 300),
         np.array([]),
     ):
-        assert in_time(time).tolist() == np.argsort(time, kind="stable").tolist()
+        assert stable_order(time).tolist() == np.argsort(time, kind="stable").tolist()
 
 
 def test_patience_cancels_whoever_is_submitted_by_the_clock():

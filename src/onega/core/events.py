@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 from onega.core.errors import SimulationError, suggest
@@ -78,11 +79,16 @@ class Events:
     def __repr__(self) -> str:
         return f"<Events: {len(self)} of {self.name}>"
 
+    @property
+    def words(self) -> set[str]:
+        """Which events there are."""
+        return set(self.table["event"].to_list())
+
     def in_order(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield rows by time, then by place in the table: (number of the row from 1, row)."""
-        numbered = self.table.with_row_index("row", offset=1)
-        for row in numbered.sort("time", maintain_order=True).iter_rows(named=True):
-            yield int(row.pop("row")), row
+        rows = self.table.rows(named=True)
+        for row in np.argsort(self.table["time"].to_numpy(), kind="stable").tolist():
+            yield row + 1, rows[row]
 
     def refuse(self, row: int, why: str) -> SimulationError:
         """Make the error of one row."""
@@ -106,12 +112,9 @@ class Events:
         )
 
     def _check_words(self) -> None:
-        words = self.table["event"]
-        unknown = (~words.is_in(list(TAKES)).fill_null(value=False)).arg_true()
-        if len(unknown):
-            row = int(unknown[0])
-            given = words[row]
-            raise self.refuse(row + 1, f"unknown event {given!r}; {suggest(str(given), TAKES)}")
+        for row, given in enumerate(self.table["event"].to_list(), start=1):
+            if given not in TAKES:
+                raise self.refuse(row, f"unknown event {given!r}; {suggest(str(given), TAKES)}")
 
     def _check_fields(self) -> None:
         """Refuse an event without what it takes, or with what it doesn't."""
@@ -127,15 +130,19 @@ class Events:
                 numbers(values["node"], f"{self.name}, row {row}")
 
     def _check_numbers(self) -> None:
-        time = self.table["time"]
-        for name, wrong, why in (
-            ("time", time.is_null() | ~time.is_finite() | (time < 0), "time is at least 0"),
-            ("until", ~self.table["until"].is_finite(), "until is a number"),
-            ("until", self.table["until"] <= time, "until is after the time"),
-            ("procs", self.table["procs"] < 1, "procs is at least 1"),
-            ("watts", ~(self.table["watts"] > 0), "watts are above 0"),
+        time, until, procs, watts = (
+            self.table[name].to_numpy() for name in ("time", "until", "procs", "watts")
+        )
+        for name, right, why in (
+            ("time", np.isfinite(time) & (time >= 0), "time is at least 0"),
+            ("until", np.isfinite(until), "until is a number"),
+            ("until", until > time, "until is after the time"),
+            ("procs", procs >= 1, "procs is at least 1"),
+            ("watts", watts > 0, "watts are above 0"),
         ):
-            rows = wrong.fill_null(value=False).arg_true()
+            rows = np.flatnonzero(~right)
+            if name != "time" and self.table[name].null_count():
+                rows = rows[self.table[name].is_not_null().to_numpy()[rows]]
             if len(rows):
                 row = int(rows[0])
                 others = f"; so have {len(rows) - 1} more rows" if len(rows) > 1 else ""

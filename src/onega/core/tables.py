@@ -27,6 +27,8 @@ def cast_column(values: pl.Series, kind: type[pl.DataType], name: str) -> pl.Ser
     if given.dtype == pl.String:
         given = given.str.strip_chars()
         given = given.set(given == "", None)
+    if given.dtype == kind:
+        return given
     cast = given.cast(kind, strict=False)
     if kind == pl.Int64 and given.dtype.is_float():
         cast = cast.set((cast.cast(pl.Float64) != given).fill_null(value=False), None)

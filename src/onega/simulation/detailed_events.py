@@ -34,9 +34,8 @@ Reservation = tuple[float, float, int, Floats]
 
 def needs_nodes(events: Events) -> bool:
     """Tell whether events speak of nodes, so that processors have to be told apart."""
-    words = set(events.table["event"].to_list())
     node_words = {"fail", "return", "drain", "down", "up"}
-    return bool(words & node_words) or events.table["node"].null_count() < len(events)
+    return bool(events.words & node_words) or events.table["node"].null_count() < len(events)
 
 
 @dataclass(slots=True, eq=False)
@@ -90,9 +89,11 @@ class _Resolving:
         self.procs = capacity[:, 0].astype(np.int64)
         self.withheld: list[tuple[float, int, int]] = []
         self.result = Resolved()
-        asked = events.table["job"].drop_nulls().unique()
-        found = row_of_job(workload, asked) if len(asked) else ()
-        self.rows: dict[int, int] = dict(zip(asked.to_list(), map(int, found), strict=True))
+        self.rows: dict[int, int] = {}
+        if events.table["job"].null_count() < len(events):
+            asked = events.table["job"].drop_nulls().unique()
+            found = row_of_job(workload, asked).tolist()
+            self.rows = dict(zip(asked.to_list(), found, strict=True))
 
     def run(self) -> Resolved:
         for row, values in self.events.in_order():

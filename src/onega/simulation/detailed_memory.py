@@ -310,7 +310,7 @@ class Memory:
         self.bind("sizes", np.zeros(4), np.int64)
         self.bind("due", np.zeros(running, DUE), DUE)
         self.bind("victims", np.zeros(running), np.int64)
-        self._grow("attempts", layout.ATTEMPT, self.jobs + 64)
+        self._grow("attempts", layout.ATTEMPT, LOG_ROOM + 2 * self.jobs)
         room = min(MOST_ROOM, LOG_ROOM + 4 * self.jobs)
         self._grow("log", layout.LOGGED, room)
         self._grow("stretch", layout.STRETCH, room)

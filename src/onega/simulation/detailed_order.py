@@ -16,6 +16,7 @@ from onega.simulation.detailed_layout import Layout, order_code
 from onega.simulation.detailed_problem import Floats, Ints
 from onega.simulation.detailed_shapes import row_of_job
 from onega.simulation.priority import static_keys
+from onega.simulation.setup import stable_order
 
 
 def by_submission(now: float, submit: float, estimate: float, procs: float) -> float:
@@ -73,11 +74,11 @@ def ranks(layout: Layout, partition: Ints, queue_rank: Ints, columns: Columns) -
             if fixed is not None:
                 inside = partition == number
                 key[inside] = fixed[inside]
-        order = np.argsort(key, kind="stable")
+        order = stable_order(key)
     if len(layout.partitions) > 1 or layout.cluster.queues:
-        group = partition * (queue_rank.max() + 1) + queue_rank
-        few = group.astype(np.min_scalar_type(int(group.max())))  # quicker to sort
-        order = order[np.argsort(few[order], kind="stable")]
+        group = ((partition + 1) * (queue_rank.max() + 1) + queue_rank)[order]
+        there = np.flatnonzero(np.bincount(group))
+        order = order[np.concatenate([np.flatnonzero(group == one) for one in there])]
     if order is place:
         return place
     rank = np.empty_like(place)

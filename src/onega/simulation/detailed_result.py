@@ -14,7 +14,7 @@ from onega.core.workload import Workload
 from onega.kernels.detailed_codes import CHECKPOINT, TIMEOUT
 from onega.simulation.detailed_chronicle import RunChronicle
 from onega.simulation.detailed_problem import Floats, Ints, Outcome, Problem
-from onega.simulation.setup import in_rows
+from onega.simulation.setup import in_rows, stable_order
 
 
 def make_schedule(
@@ -93,7 +93,7 @@ def _pieces(problem: Problem, outcome: Outcome, by_arrival: Ints | None) -> Piec
     if job.size == started and np.array_equal(outcome.end[job], end):
         return None
     row = job if by_arrival is None else by_arrival[job]
-    order = np.lexsort((start, row))
+    order = stable_order(row)  # attempts come by start
     return Pieces(row[order], start[order], end[order])
 
 

@@ -115,6 +115,24 @@ def in_rows(values: npt.NDArray[Any], by_arrival: Ints | None) -> npt.NDArray[An
     return result
 
 
+def stable_order(values: npt.NDArray[Any]) -> Ints:
+    """Return the order of numbers, equal ones as they come: `numpy.argsort`, but quicker.
+
+    As whole numbers with their places below they are sorted without looking anything up; the few
+    that lie too close together for that are sorted out afterwards.
+    """
+    least, most = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+    if not 1e-200 < most - least < np.inf:  # all the same, or beyond numbers
+        return np.argsort(values, kind="stable")
+    bits = values.size.bit_length()
+    whole = ((values - least) * (2.0 ** (62 - bits) / (most - least))).astype(np.int64)
+    order = np.sort((whole << bits) + np.arange(values.size)) & ((1 << bits) - 1)
+    found = values[order]
+    if np.any(found[1:] < found[:-1]):
+        return order[np.argsort(found, kind="stable")]
+    return order
+
+
 def order_code(policy: Policy) -> int:
     """Return which kind of pass an order needs."""
     order = policy.order
