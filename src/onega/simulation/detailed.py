@@ -109,6 +109,8 @@ def _as_shaped(prepared: Prepared) -> Workload:
     own = np.where(prepared.shapes.limited[first], jobs.column("estimate"), jobs.column("runtime"))
     other = (options.procs[first] != jobs.column("procs")) | (options.work[first] != own)
     single = np.flatnonzero((prepared.rows.options == 1) & (arrivals.done == 0) & other)
+    if single.size == 0:
+        return arrivals.workload
     row, shape = arrivals.row_of(single), first[single]
     columns = []
     for name, values in (
@@ -120,7 +122,7 @@ def _as_shaped(prepared: Prepared) -> Workload:
             changed = np.array(arrivals.workload.column(name))
             known = np.isfinite(changed[row])  # who has no estimate gets none
             changed[row[known]] = values[shape[known]]
-            columns.append(pl.Series(name, changed).fill_nan(None))
+            columns.append(pl.Series(name, changed, nan_to_null=True))
     return arrivals.workload.with_columns(*columns, note="shapes of moldable jobs")
 
 

@@ -59,6 +59,7 @@ class Prepared:
     users: groups.Users
     accounts: groups.Accounts
     resolved: Resolved
+    cap: Capacity | None
     patience: Floats | None
     t0: float
     seed: SeedSequence
@@ -84,8 +85,10 @@ class Prepared:
         machine, layout = self.machine, self.layout
         nodes, steps = layout.nodes, None
         if POWER in layout.shared:
-            meta = self.arrivals.workload.meta
-            steps = capacity(layout, self.resolved.caps, meta, (self.t0, horizon))
+            steps = self.cap
+            if steps is None or steps.span != (self.t0, horizon):
+                meta = self.arrivals.workload.meta
+                steps = capacity(layout, self.resolved.caps, meta, (self.t0, horizon))
             nodes = replace(nodes, shared=np.append(nodes.shared[:-1], steps.first))
         multifactor = None
         if any(policy.order == MULTIFACTOR for policy in layout.policies):
@@ -182,7 +185,11 @@ def prepare(
     if given.initial is not None:
         t0 = given.initial.time
     places, strays = _places(jobs, layout)
-    shapes, misfits = _fit(arrivals, layout, shapes, places, (t0, resolved.caps))
+    cap = None
+    if POWER in layout.shared:
+        longest = float(shapes.options.expect.max()) / min(machine.rates.rates)
+        cap = capacity(layout, resolved.caps, jobs.meta, (t0, _horizon(submit, t0, longest)))
+    shapes, misfits = _fit(jobs, layout, shapes, places, cap)
     return Prepared(
         arrivals,
         machine,
@@ -192,6 +199,7 @@ def prepare(
         places.users,
         places.accounts,
         resolved,
+        cap,
         _patience(given.patience, arrivals, links, seed),
         t0,
         seed,
@@ -223,19 +231,10 @@ def _places(jobs: Workload, layout: Layout) -> tuple[_Places, list[Misfit]]:
 
 
 def _fit(
-    arrivals: Arrivals,
-    layout: Layout,
-    shapes: Shapes,
-    places: _Places,
-    power: tuple[float, list[tuple[float, float]]],
+    jobs: Workload, layout: Layout, shapes: Shapes, places: _Places, cap: Capacity | None
 ) -> tuple[Shapes, list[Misfit]]:
     """Keep the options that could ever run; say who has none."""
-    jobs, cluster, accounts = arrivals.jobs, layout.cluster, places.accounts
-    (t0, steps), cap = power, None
-    if POWER in layout.shared:
-        longest = float(shapes.options.expect.max()) / min(cluster.rates.rates)
-        span = (t0, _horizon(jobs.column("submit"), t0, longest))
-        cap = capacity(layout, steps, jobs.meta, span), span
+    cluster, accounts = layout.cluster, places.accounts
     limits = (places.partition, accounts.of_job, accounts.procs)
     shapes, misfits = fitting(jobs, layout, shapes, limits, cap)
     if cluster.queues or cluster.user_limits is not None:

@@ -19,26 +19,30 @@ Steps = tuple[Floats, Floats]
 
 EPOCH_DAY = date(1970, 1, 1).toordinal()
 
-STEADY_DAYS = 7
+STEADY_DAYS = 14
 """No zone moves its clocks there and back within so many days."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Capacity:
-    """Watts above idle that busy processors may draw: at the beginning, and from each step on."""
+    """Watts above idle that busy processors may draw: at the beginning, and from each step on.
+
+    ``span`` is when the run begins, and until when daily steps are written out.
+    """
 
     first: float
     time: Floats
     watts: Floats
+    span: tuple[float, float]
 
     @property
     def most(self) -> float:
         """The most that there ever is."""
         return max(self.first, float(self.watts.max(initial=-np.inf)))
 
-    def longest(self, level: float, begin: float, end: float) -> float:
+    def longest(self, level: float, end: float) -> float:
         """Return the longest time without a break in which there is at least ``level``."""
-        since = np.concatenate([[begin], self.time])
+        since = np.concatenate([[self.span[0]], self.time])
         until = np.concatenate([self.time, [end]])
         enough = np.concatenate([[False], [self.first >= level], self.watts >= level, [False]])
         changes = np.flatnonzero(np.diff(enough))
@@ -84,7 +88,7 @@ def capacity(
             f"({layout.idle_watts:,.0f} W)"
         )
     changes = np.flatnonzero(np.diff(left) != 0)
-    return Capacity(float(left[0]), times[changes], left[1:][changes])
+    return Capacity(float(left[0]), times[changes], left[1:][changes], span)
 
 
 def _in_order(since: Floats, watts: Floats) -> Steps:
@@ -118,10 +122,10 @@ def _offsets(zone: tzinfo, days: Ints, moment: float) -> Floats:
         local = datetime.fromordinal(day) + timedelta(seconds=moment)
         return (local.replace(tzinfo=zone).utcoffset() or timedelta()).total_seconds()
 
-    weeks = np.append(days[::STEADY_DAYS], days[-1])
-    at_week = np.array([offset(int(day)) for day in weeks])
-    offsets = np.repeat(at_week[:-1], STEADY_DAYS)[: days.size]
-    for week in np.flatnonzero(np.diff(at_week)):
-        some = slice(week * STEADY_DAYS, (week + 1) * STEADY_DAYS)
+    spans = np.append(days[::STEADY_DAYS], days[-1])
+    at_span = np.array([offset(int(day)) for day in spans])
+    offsets = np.repeat(at_span[:-1], STEADY_DAYS)[: days.size]
+    for span in np.flatnonzero(np.diff(at_span)):
+        some = slice(span * STEADY_DAYS, (span + 1) * STEADY_DAYS)
         offsets[some] = [offset(int(day)) for day in days[some]]
     return offsets

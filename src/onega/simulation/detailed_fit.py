@@ -51,7 +51,7 @@ def fitting(
     layout: Layout,
     shapes: Shapes,
     places: tuple[Ints, Ints, Ints],
-    power: tuple[Capacity, tuple[float, float]] | None,
+    power: Capacity | None,
 ) -> tuple[Shapes, list[Misfit]]:
     """Keep the options that could run on an empty machine; say which jobs are left without any.
 
@@ -62,7 +62,7 @@ def fitting(
     places
         Partition of each job, accounts of each job, processors that each account allows.
     power
-        The power cap and the time over which it was written out, if there is one.
+        The power cap, if there is one.
     """
     partition, accounts, limits = places
     if power is None and not limits.size and _all_fit(layout, shapes):
@@ -71,8 +71,8 @@ def fitting(
     most = np.array(layout.nodes.shared)
     shared = np.ones(shapes.job.size, bool)
     if power is not None:
-        most[-1] = power[0].most
-        shared &= _fits_for_long(shapes, layout, *power)
+        most[-1] = power.most
+        shared &= _fits_for_long(shapes, layout, power)
     for number, limit in enumerate(most):
         shared &= shapes.options.demand[:, number] <= limit
     keeps = on_nodes & shared
@@ -126,18 +126,16 @@ def _room(chunk: Floats, layout: Layout, partition: Ints) -> Floats:
     return room
 
 
-def _fits_for_long(
-    shapes: Shapes, layout: Layout, cap: Capacity, span: tuple[float, float]
-) -> Flags:
+def _fits_for_long(shapes: Shapes, layout: Layout, cap: Capacity) -> Flags:
     """Tell which options the cap leaves enough power for as long as they are expected to take."""
-    begin, end = span
+    end = cap.span[1]
     if not getattr(layout.cluster.power_cap, "daily", False):
         end = np.inf
     demand = shapes.options.demand[:, -1]
     expect = shapes.options.expect / max(layout.cluster.rates.rates)
     fits = np.zeros(demand.size, bool)
     for level in np.unique([cap.first, *cap.watts]):
-        fits |= (demand <= level) & (expect <= cap.longest(float(level), begin, end))
+        fits |= (demand <= level) & (expect <= cap.longest(float(level), end))
     return fits
 
 

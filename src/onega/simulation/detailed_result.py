@@ -120,8 +120,8 @@ def _as_run(
         if some.size:
             column = np.array(workload.column(name))
             column[some if by_arrival is None else by_arrival[some]] = values
-            series = pl.Series(name, column, dtype=workload.table.schema[name])
-            columns.append(series.fill_nan(None) if column.dtype.kind == "f" else series)
+            kind = workload.table.schema[name]
+            columns.append(pl.Series(name, column, dtype=kind, nan_to_null=True))
     note = "submissions and shapes as they came out of the simulation"
     return Workload(workload.table.with_columns(columns), workload.meta.noting(note))
 

@@ -87,7 +87,8 @@ def make_shapes(
     work = np.where(limited, estimate, runtime) if enforce_limits else runtime
     expect = work
     if policy.knowledge != "runtime":
-        expect = np.where(estimate > 0, estimate, work)
+        known = estimate > 0
+        expect = estimate if known.all() else np.where(known, estimate, work)
     wanted = _wanted(workload, layout, demands, findings)
     if job.size > len(workload):
         wanted = {name: values[job] for name, values in wanted.items()}
@@ -145,10 +146,12 @@ def _by_law(
     # A row for each job: its own width, then those on offer; without those that aren't another one.
     width = np.empty((jobs.size, widths.size + 1), np.int64)
     width[:, 0], width[:, 1:] = procs, widths
-    offered = width != procs[:, None]
-    offered[fixed] = False
-    offered[:, 0] = True
-    job = np.repeat(jobs, np.count_nonzero(offered, axis=1))
+    offered, count = np.ones(width.shape, bool), np.ones(jobs.size, np.int64)
+    for column, one in enumerate(widths, start=1):
+        other = (procs != one) & ~fixed
+        offered[:, column] = other
+        count += other
+    job = np.repeat(jobs, count)
     own_speedup = law.speedup(procs)
     factor = np.empty(width.shape)
     factor[:, 0] = 1.0
@@ -247,7 +250,7 @@ def _chunks(procs: Ints, wanted: dict[str, Floats], layout: Layout) -> tuple[Int
         counted = (amount > 0) & (amount == np.floor(amount))
         chunks = np.where(counted, np.gcd(chunks, amount.astype(np.int64)), chunks)
     chunk = np.zeros((procs.size, len(layout.resources)))
-    chunk[:, 0] = procs / chunks
+    chunk[:, 0] = 1.0 if chunks is procs else procs / chunks
     for number, name in enumerate(layout.resources):
         if name in wanted:
             amount = wanted[name]
