@@ -65,7 +65,7 @@ class Arrivals:
     def of(cls, workload: Workload, initial: MachineState | None) -> Arrivals:
         """Put the initial state's jobs before the others, and all into the order of arrival."""
         everything = workload
-        start, done, before = np.full(len(workload), np.nan), np.zeros(len(workload)), 0
+        start, done, before = np.full(len(workload), np.nan), setup.zeros(len(workload)), 0
         if initial is not None:
             before = len(initial.workload)
             _check_initial(workload, initial)

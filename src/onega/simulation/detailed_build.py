@@ -174,7 +174,7 @@ def prepare(
         fixed=np.isfinite(arrivals.start),
     )
     shapes = _without_done(shapes, arrivals)
-    links: Links = (np.full(len(jobs), -1, np.int64), np.zeros(len(jobs)))
+    links: Links = (np.full(len(jobs), -1, np.int64), setup.zeros(len(jobs)))
     if given.dependencies:
         after, think, missing = dependencies(jobs)
         links = after, think
@@ -220,7 +220,7 @@ def _places(jobs: Workload, layout: Layout) -> tuple[_Places, list[Misfit]]:
     """Return where each job belongs, and who has no place among those there are."""
     cluster = layout.cluster
     partition, misfits = groups.assign(jobs, "partition", layout.partitions)
-    queue = np.full(len(jobs), -1, np.int64)
+    queue: Ints = np.broadcast_to(np.int64(-1), len(jobs))
     if cluster.queues:
         queue, lost = groups.assign(jobs, "queue", tuple(cluster.queues))
         misfits = misfits + lost
@@ -275,7 +275,7 @@ def _job_rows(
     single = first if shapes.job.size > count else slice(None)
     columns = Columns(submit, shape.work[single], shape.expect[single], shape.procs[single])
     queue_rank, factor = groups.queue_ranks(tuple(layout.cluster.queues), places.queue)
-    launch = completion = np.zeros(count)
+    launch = completion = setup.zeros(count)
     overheads = layout.cluster.overheads
     if overheads is not None:
         launch = draws.draw(overheads.launch, count, seed, draws.LAUNCH)

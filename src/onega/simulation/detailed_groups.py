@@ -16,6 +16,7 @@ from onega.core.queues import Queue
 from onega.core.workload import Workload
 from onega.simulation.detailed_fit import Misfit, named
 from onega.simulation.detailed_problem import Floats, Ints, Multifactor
+from onega.simulation.setup import zeros
 
 NO_LIMIT = 2**62
 
@@ -30,7 +31,7 @@ def assign(
     """
     other = next((number for number, one in enumerate(parts) if one.default), -1)
     if len(parts) == 1 and other == 0:
-        return np.zeros(len(workload), np.int64), []
+        return zeros(len(workload)).view(np.int64), []
     values = workload.table[column]
     labels = {
         str(name).casefold(): number
@@ -61,7 +62,7 @@ def assign(
 def queue_ranks(queues: Sequence[Queue], queue: Ints) -> tuple[Ints, Floats]:
     """Return the rank (0: highest priority) and the multifactor term of each job's queue."""
     if not queues:
-        return np.zeros(queue.size, np.int64), np.zeros(queue.size)
+        return zeros(queue.size).view(np.int64), zeros(queue.size)
     levels = sorted({one.priority for one in queues}, reverse=True)
     rank = np.array([levels.index(one.priority) for one in queues])
     return rank[queue], np.array([float(one.factor) for one in queues])[queue]
@@ -93,7 +94,7 @@ class Users:
         """Find a workload's users where somebody wants them; else all jobs are of one."""
         if wanted:
             return cls(*numbered(workload.table["user"]))
-        return cls(np.zeros(len(workload), np.int64), np.array([-1]))
+        return cls(zeros(len(workload)).view(np.int64), np.array([-1]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,6 +118,9 @@ def make_accounts(workload: Workload, cluster: Cluster, queue: Ints, users: User
         limits.extend([asked] * members)
         return len(limits) - members
 
+    if not queues and cluster.user_limits is None:
+        nothing = np.empty(0, np.int64)
+        return Accounts(np.broadcast_to(np.int64(-1), (len(workload), 3)), nothing, nothing)
     of_job = np.full((len(workload), 3), -1, np.int64)
     whole = np.array([opened((one.max_jobs, one.max_procs), 1) for one in queues])
     if queues:

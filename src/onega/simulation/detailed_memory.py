@@ -125,7 +125,7 @@ class Memory:
             self.bind(name, getattr(jobs, name))
         for name in ("partition", "user", "rank", "queue_rank", "first_option", "options", "after"):
             self.bind(name, getattr(jobs, name), np.int64)
-        self.bind("account", jobs.accounts, np.int64)
+        self.bind("account", jobs.accounts if self.problem.account_jobs.size else (), np.int64)
         self.bind("limited", jobs.limited.view(np.uint8), np.uint8)
         self.bind("initial_start", jobs.initial_start)
         self.bind("initial_done", jobs.initial_done)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,8 @@ CONTROL_CODES = {
     "queue": engine.QUEUE,
     "workload": engine.WORKLOAD,
 }
+_ZEROS: WeakValueDictionary[int, Floats] = WeakValueDictionary()
+
 TIES_CODES = {"instant": engine.INSTANT, "event": engine.EVENT}
 
 
@@ -113,6 +116,15 @@ def in_rows(values: npt.NDArray[Any], by_arrival: Ints | None) -> npt.NDArray[An
     result = np.empty_like(values)
     result[by_arrival] = values
     return result
+
+
+def zeros(size: int) -> Floats:
+    """Return a column of zeros that nobody writes to: one and the same as long as it is in use."""
+    column = _ZEROS.get(size)
+    if column is None:
+        _ZEROS[size] = column = np.zeros(size)
+        column.setflags(write=False)
+    return column
 
 
 def stable_order(values: npt.NDArray[Any]) -> Ints:
