@@ -1,6 +1,7 @@
 """The job table: what it accepts, what its verbs do, that it doesn't change."""
 
 import math
+import pickle
 
 import numpy as np
 import polars as pl
@@ -196,3 +197,21 @@ class TestConcat:
 def test_every_status_has_an_swf_code():
     assert set(SWF_STATUS_CODES) == set(STATUSES)
     assert [SWF_STATUS_CODES[name] for name in STATUSES[:6]] == list(range(6))
+
+
+def test_what_is_made_of_a_workload_is_made_once_and_not_sent_along():
+    log = Workload({"submit": [5.0, 0.0, 3.0], "runtime": [1.0] * 3, "procs": [1] * 3})
+    made = []
+    for _ in range(2):
+        assert log.once("thing", lambda: made.append("made") or len(log)) == 3
+    assert made == ["made"]
+    again = pickle.loads(pickle.dumps(log))
+    assert again == log
+    assert again.once("thing", lambda: "anew") == "anew"
+
+
+def test_submissions_are_sorted():
+    log = Workload({"submit": [5.0, 0.0, 3.0], "runtime": [1.0] * 3, "procs": [1] * 3})
+    assert log.submissions.tolist() == [0.0, 3.0, 5.0]
+    assert log.submissions is log.submissions
+    assert log.sorted().submissions.tolist() == [0.0, 3.0, 5.0]

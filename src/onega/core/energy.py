@@ -125,7 +125,9 @@ def energy_totals(schedule: Schedule) -> dict[str, float | None]:
         if one.name != "down":
             drawn = float(np.sum(some.count * one.watts * (some.until - some.since)))
             extra[f"{one.name}_energy"] = drawn
-    job_energy = float(schedule.jobs["energy"].sum())
+    used = job_energies(schedule)
+    assert used is not None
+    job_energy = float(used.sum())
     total = job_energy + idle_energy + sum(extra.values())
     span = schedule.last - schedule.begin
     mean = total / span if span > 0 else np.nan

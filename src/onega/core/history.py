@@ -60,13 +60,18 @@ class RateHistory:
         that is busy throughout (Ê of DESIGN §4).
         """
         at = np.asarray(times, dtype=np.float64)
-        weight = np.asarray(weights, dtype=np.float64)
+        weight, until = self.steps(weights)
         if self.since.size == 1:
-            return np.asarray((at - self.since[0]) * weight[self.level[0]])
-        steps = np.diff(self.since) * weight[self.level[:-1]]
-        until = np.concatenate([[0.0], np.cumsum(steps)])
+            return np.asarray((at - self.since[0]) * weight[0])
         place = np.maximum(np.searchsorted(self.since, at, side="right") - 1, 0)
-        return until[place] + (at - self.since[place]) * weight[self.level[place]]
+        return until[place] + (at - self.since[place]) * weight[place]
+
+    def steps(self, weights: tuple[float, ...]) -> tuple[Floats, Floats]:
+        """Return, at each entry, the weight that holds from then on and the integral until then."""
+        weight = np.asarray(weights, dtype=np.float64)[self.level]
+        until = np.zeros(weight.size)
+        np.cumsum(np.diff(self.since) * weight[:-1], out=until[1:])
+        return weight, until
 
     def reaching(self, clock: npt.ArrayLike) -> Floats:
         """Return when the work clock V reaches each value: `integral` of the rates, inverted."""

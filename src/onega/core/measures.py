@@ -13,8 +13,9 @@ import numpy.typing as npt
 import polars as pl
 
 from onega.core.chronicle import STATES
+from onega.core.columns import fixed
 from onega.core.energy import apart, energy_totals, job_energies
-from onega.core.system import presence, wasted_capacity
+from onega.core.system import on_processors, presence, wasted_capacity
 
 if TYPE_CHECKING:
     from onega.core.schedule import Schedule
@@ -23,6 +24,9 @@ NEEDS_A_START = (
     "start", "wait", "response", "service", "slowdown", "bounded_slowdown", "displaced"
 )  # fmt: skip
 """Measures that jobs without a start don't have."""
+
+JOB_MEASURES = ("wait", "response", "service", "slowdown", "bounded_slowdown")
+"""Rows of what `onega.kernels.measures.measure_jobs` fills in."""
 
 BOUND = 10.0
 """τ of the bounded slowdown, in seconds."""
@@ -38,36 +42,41 @@ def service_times(schedule: Schedule) -> Floats:
     return np.asarray(np.bincount(row, weights=end - start, minlength=len(schedule)), np.float64)
 
 
-def bounded_slowdown(response: Floats, service: Floats, bound: float = BOUND) -> Floats:
-    """max(1, response / max(service, τ)) with τ = 10 s (Feitelson and Rudolph 1998)."""
-    return np.maximum(1.0, response / np.maximum(service, bound))
+def job_measures(schedule: Schedule, *, started: bool = False) -> tuple[Floats, Floats]:
+    """`JOB_MEASURES` of all jobs, or of those that started: a row each, NaN where there is none.
+
+    And their means. The bounded slowdown is max(1, response / max(service, τ)) with τ = 10 s
+    (Feitelson and Rudolph 1998).
+    """
+    from onega.kernels.measures import Times, measure_jobs
+
+    submit = schedule.workload.column("submit")
+    columns = [submit, schedule.start, schedule.end, service_times(schedule)]
+    if started and schedule.chronicle is not None:
+        columns = [column[np.isfinite(schedule.start)] for column in columns]
+    table, means = np.empty((len(JOB_MEASURES), columns[0].size)), np.empty(len(JOB_MEASURES))
+    measure_jobs(Times(*map(fixed, columns)), BOUND, table, means)
+    return table, means
 
 
 def job_table(schedule: Schedule) -> pl.DataFrame:
     """One row per job."""
-    submit = schedule.workload.column("submit")
-    wait = schedule.start - submit
-    response = schedule.end - submit
-    service = service_times(schedule)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slowdown = np.where(service > 0, response / service, np.nan)
+    found = dict(zip(JOB_MEASURES, job_measures(schedule)[0], strict=True))
     energy = job_energies(schedule)
     columns: dict[str, Any] = {
         "job": schedule.workload.table["job"],
-        "submit": submit,
+        "submit": schedule.workload.column("submit"),
         "start": schedule.start,
         "end": schedule.end,
-        "wait": wait,
-        "response": response,
-        "service": service,
-        "slowdown": slowdown,
-        "bounded_slowdown": bounded_slowdown(response, service),
+        **found,
         "energy": pl.Series("energy", energy, dtype=pl.Float64)
         if energy is not None
         else pl.Series([None], dtype=pl.Float64).new_from_index(0, len(schedule)),
         "procs": schedule.workload.table["procs"],
         "work": schedule.work,
-        "displaced": response - wait - service if schedule.pieces else np.zeros(len(schedule)),
+        "displaced": found["response"] - found["wait"] - found["service"]
+        if schedule.pieces
+        else np.zeros(len(schedule)),
         "state": _states(schedule),
     }
     table = pl.DataFrame(columns)
@@ -96,27 +105,26 @@ def _states(schedule: Schedule) -> pl.Series:
 
 def summary(schedule: Schedule) -> dict[str, Any]:
     """Means, quantiles and totals, with the keys of DESIGN §6."""
-    jobs = schedule.jobs
+    from onega.kernels.measures import Presence, Window, total_times
+
     began = schedule.begin
     makespan = schedule.last - began
-    row, start, end = schedule.service_pieces()
-    lasted = end - np.maximum(start, began)
+    here, run = Presence(*map(fixed, presence(schedule))), Window(began, schedule.last)
+    busy, running, present = total_times(on_processors(schedule), here, run)
     capacity = schedule.cluster.procs
     rates = schedule.rates
     clock = float(rates.integral(rates.rates, schedule.last))
     wasted = wasted_capacity(schedule)
-    busy_time = float(np.sum(schedule.workload.column("procs")[row] * lasted))
     per_second = 1.0 / makespan if makespan > 0 else np.nan
     effective = _work_done(schedule) * per_second
-    present = float(np.sum(_time_present(schedule)))
     policy = schedule.policy
     return {
         "jobs": len(schedule),
         "procs": capacity,
         "policy": str(policy) if policy else "observed",
         "knowledge": policy.knowledge if policy else None,
-        **job_means(jobs),
-        "utilisation": busy_time * per_second / capacity,
+        **job_means(*job_measures(schedule, started=True)),
+        "utilisation": busy * per_second / capacity,
         "makespan": makespan,
         **energy_totals(schedule),
         "wasted_capacity": wasted,
@@ -124,53 +132,55 @@ def summary(schedule: Schedule) -> dict[str, Any]:
         "effective_load": effective,
         "potential_load": effective + wasted * per_second,
         "mean_jobs_in_system": present * per_second,
-        "mean_jobs_running": float(lasted.sum()) * per_second,
-        "mean_jobs_waiting": (present - float(lasted.sum())) * per_second,
+        "mean_jobs_running": running * per_second,
+        "mean_jobs_waiting": (present - running) * per_second,
         "mean_rate": clock * per_second,
         "rate_changes": int(rates.since.size - 1),
-        "limited_jobs": int(schedule.limited.sum()),
+        "limited_jobs": int(np.count_nonzero(schedule.limited)),
         **_told(schedule, makespan),
     }
 
 
-def job_means(jobs: pl.DataFrame) -> dict[str, float]:
-    """Means and quantiles of job measures, over the jobs that started."""
-
-    def values(name: str) -> Floats:
-        column = jobs[name]
-        found = (column.drop_nulls() if column.null_count() else column).to_numpy()
-        return found if found.size else np.array([np.nan])
-
-    wait, slowdown = values("wait"), values("slowdown")
-    median, p95 = np.quantile(wait, [0.5, 0.95])
-    known = slowdown[~np.isnan(slowdown)]
+def job_means(table: Floats, means: Floats) -> dict[str, float]:
+    """Means and quantiles of job measures, given as rows; the row of waits is put out of order."""
+    named = {f"mean_{name}": float(mean) for name, mean in zip(JOB_MEASURES, means, strict=True)}
+    median, p95, longest = _quantiles(table[JOB_MEASURES.index("wait")], (0.5, 0.95, 1.0))
     return {
-        "mean_wait": float(wait.mean()),
-        "median_wait": float(median),
-        "p95_wait": float(p95),
-        "max_wait": float(wait.max()),
-        "mean_response": float(values("response").mean()),
-        "mean_service": float(values("service").mean()),
-        "mean_slowdown": float(known.mean()) if known.size else np.nan,
-        "mean_bounded_slowdown": float(values("bounded_slowdown").mean()),
+        "mean_wait": named.pop("mean_wait"),
+        "median_wait": median,
+        "p95_wait": p95,
+        "max_wait": longest,
+        **named,
     }
+
+
+def _quantiles(values: Floats, levels: tuple[float, ...]) -> list[float]:
+    """Quantiles that interpolate linearly, the bits of `numpy.quantile`, which takes longer."""
+    if not values.size:
+        return [np.nan] * len(levels)
+    places = [(values.size - 1) * level for level in levels]
+    below = [int(place) for place in places]
+    above = [min(place + 1, values.size - 1) for place in below]
+    values.partition(sorted({*below, *above}))
+    found = []
+    for place, low, high in zip(places, below, above, strict=True):
+        share, rise = place - low, float(values[high] - values[low])
+        near = float(values[low]) + rise * share
+        found.append(float(values[high]) - rise * (1 - share) if share >= 0.5 else near)
+    return found
 
 
 def _work_done(schedule: Schedule) -> float:
     """Σ processors × work done, in processor-seconds at rate 1."""
+    from onega.kernels.measures import weighted_sum
+
     procs = schedule.workload.column("procs")
     if schedule.chronicle is None:
-        return float(np.sum(procs * schedule.work))
+        return float(weighted_sum(fixed(procs), fixed(schedule.work)))
     attempts, rates = schedule.chronicle.attempts, schedule.rates
     begin = np.maximum(attempts.begin, schedule.begin)
     done = rates.integral(rates.rates, attempts.stop) - rates.integral(rates.rates, begin)
-    return float(np.sum(procs[attempts.row] * done))
-
-
-def _time_present(schedule: Schedule) -> Floats:
-    """Seconds of the run that each job was in the system."""
-    came, left = presence(schedule)
-    return np.minimum(left, schedule.last) - np.maximum(came, schedule.begin)
+    return float(weighted_sum(fixed(procs[attempts.row]), fixed(done)))
 
 
 def _told(schedule: Schedule, makespan: float) -> dict[str, Any]:

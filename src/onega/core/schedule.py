@@ -146,6 +146,8 @@ class Schedule(Plottable):
     @cached_property
     def last(self) -> float:
         """When the last job left the system, or its processors."""
+        if self.chronicle is None:
+            return float(self.end.max(initial=self.begin))
         left = np.concatenate([self.end[np.isfinite(self.end)], self.service_pieces()[2]])
         return float(left.max(initial=self.begin))
 
@@ -153,9 +155,9 @@ class Schedule(Plottable):
         """Return (row, start, end) of every interval on processors."""
         if self.pieces is not None:
             return self.pieces.row, self.pieces.start, self.pieces.end
-        rows = np.arange(len(self), dtype=np.int64)
-        if self.chronicle is not None:
-            rows = rows[np.isfinite(self.start)]
+        if self.chronicle is None:
+            return np.arange(len(self), dtype=np.int64), self.start, self.end
+        rows = np.flatnonzero(np.isfinite(self.start))
         return rows, self.start[rows], self.end[rows]
 
     @property

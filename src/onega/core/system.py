@@ -13,10 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from onega.core.columns import fixed
 from onega.core.energy import apart, count_over, power_series
 
 if TYPE_CHECKING:
     from onega.core.schedule import Schedule
+    from onega.kernels.measures import Stretches, Waits
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -126,25 +128,24 @@ def _work_left(schedule: Schedule, time: Floats, count: Counter, present: Floats
     return np.where(present > 0, np.maximum(left, 0.0), 0.0)
 
 
-def _queued_clock(schedule: Schedule) -> tuple[Floats, Floats]:
-    """Return breakpoints of U(t) = ∫ R·1{somebody waits}: times and values.
+def _waits(schedule: Schedule) -> Waits:
+    """Return when waits begin and when they end, each sorted.
 
     Somebody waits from a submission or a displacement until a start, a resumption or a
     cancellation.
     """
+    from onega.kernels.measures import Waits
+
     row, start, end = schedule.service_pieces()
+    if schedule.pieces is None and schedule.chronicle is None:
+        return Waits(fixed(schedule.workload.submissions), fixed(np.sort(start)))
     leave = np.where(np.isnan(schedule.end), np.inf, schedule.end)
     up, down = [presence(schedule)[0]], [start]
     if schedule.pieces is not None:
         up.append(end[end < leave[row]])
     if schedule.chronicle is not None:
         down.append(np.minimum(leave[_left_the_queue(schedule, leave)], schedule.last))
-    begins, ends = _union(np.sort(np.concatenate(up)), np.sort(np.concatenate(down)))
-    times = np.column_stack([begins, ends]).ravel()
-    clock = schedule.rates.integral(schedule.rates.rates, times)
-    inside = np.zeros(times.size)
-    inside[1::2] = clock[1::2] - clock[::2]
-    return times, np.cumsum(inside)
+    return Waits(fixed(np.sort(np.concatenate(up))), fixed(np.sort(np.concatenate(down))))
 
 
 def _left_the_queue(schedule: Schedule, leave: Floats) -> npt.NDArray[np.bool_]:
@@ -156,16 +157,14 @@ def _left_the_queue(schedule: Schedule, leave: Floats) -> npt.NDArray[np.bool_]:
     return np.asarray((leave > last) & schedule.chronicle.submitted)
 
 
-def _union(up: Floats, down: Floats) -> tuple[Floats, Floats]:
-    """Join waits that overlap, from sorted beginnings and ends.
+def on_processors(schedule: Schedule) -> Stretches:
+    """Return all intervals on processors, for kernels."""
+    from onega.kernels.measures import Stretches
 
-    The k-th wait is over when the k-th end comes: where all earlier beginnings are matched, the
-    queue is empty until the next one.
-    """
-    if up.size < 2:
-        return up[:1], down[-1:]
-    new = np.concatenate([[True], down[:-1] <= up[1:]])
-    return up[new], down[np.concatenate([new[1:], [True]])]
+    row, start, end = schedule.service_pieces()
+    procs = schedule.workload.column("procs")
+    one_each = schedule.pieces is None and schedule.chronicle is None
+    return Stretches(fixed(start), fixed(end), fixed(procs if one_each else procs[row]))
 
 
 def wasted_capacity(schedule: Schedule) -> float:
@@ -173,23 +172,15 @@ def wasted_capacity(schedule: Schedule) -> float:
 
     In processor-seconds at rate 1: what idle processors could have done while jobs waited.
     """
-    times, values = _queued_clock(schedule)
-    row, start, end = schedule.service_pieces()
-    procs = schedule.workload.column("procs")[row]
-    # U is linear in V, not in t, where the rate changes while somebody waits: use both clocks.
+    from onega.kernels.measures import Rate, Stretches, queued_areas
+
     rates = schedule.rates
-    clock = rates.integral(rates.rates, times)
-
-    def queued(since: Floats, until: Floats, count: npt.ArrayLike) -> float:
-        from_to = [
-            np.interp(rates.integral(rates.rates, at), clock, values) for at in (since, until)
-        ]
-        return float(np.sum(np.asarray(count) * (from_to[1] - from_to[0])))
-
-    taken = queued(start, end, procs)
-    taken += sum(
-        queued(one.stretches.since, one.stretches.until, one.stretches.count)
-        for one in apart(schedule)
-        if one.name == "down"
-    )
-    return max(0.0, schedule.cluster.procs * float(values[-1]) - taken)
+    rate = Rate(fixed(rates.since), *map(fixed, rates.steps(rates.rates)))
+    taken = on_processors(schedule)
+    for one in apart(schedule):
+        if one.name == "down":
+            down = (one.stretches.since, one.stretches.until, one.stretches.count)
+            both = map(np.concatenate, zip(taken, down, strict=True))
+            taken = Stretches(*map(fixed, both))
+    queued, used = queued_areas(taken, _waits(schedule), rate)
+    return max(0.0, schedule.cluster.procs * queued - used)

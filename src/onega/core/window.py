@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from onega.core.errors import SimulationError
-from onega.core.measures import job_means
+from onega.core.measures import JOB_MEASURES, job_means
 from onega.core.warmup import Warmup
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def window_summary(schedule: Schedule, since: float, until: float) -> dict[str, 
         "procs": capacity,
         "policy": str(policy) if policy else "observed",
         "knowledge": policy.knowledge if policy else None,
-        **job_means(jobs),
+        **_job_means(jobs),
         "utilisation": mean(table["busy"]) / capacity,
         "energy": None if power is None else power * span,
         "mean_power": power,
@@ -58,6 +58,16 @@ def window_summary(schedule: Schedule, since: float, until: float) -> dict[str, 
         "mean_jobs_waiting": mean(table["waiting"]),
         "mean_rate": mean(table["rate"]),
     }
+
+
+def _job_means(jobs: pl.DataFrame) -> dict[str, float]:
+    """Means and quantiles over the jobs that started."""
+    from onega.kernels.measures import mean_measures
+
+    started = jobs.filter(pl.col("wait").is_not_null()).select(JOB_MEASURES)
+    table, means = np.array(started.to_numpy().T, order="C"), np.empty(len(JOB_MEASURES))
+    mean_measures(table, means)
+    return job_means(table, means)
 
 
 def settled_summary(schedule: Schedule, warm_up: str | float) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import html
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,10 @@ from onega.core.schema import JOB_TABLE, REQUIRED
 from onega.core.units import humanise_seconds
 
 TableLike = pl.DataFrame | Mapping[str, Any]
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False, repr=False, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Workload:
     """An immutable job table with the columns of `onega.core.schema.JOB_TABLE`.
 
@@ -46,6 +47,14 @@ class Workload:
     def __init__(self, table: TableLike, meta: Meta | None = None) -> None:
         object.__setattr__(self, "table", _conform(table))
         object.__setattr__(self, "meta", meta or Meta())
+        object.__setattr__(self, "_made", {})
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what was made of the workload: it is made again where it is asked for."""
+        return {"table": self.table, "meta": self.meta}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _made={})
 
     @classmethod
     def concat(cls, workloads: Iterable[Workload]) -> Workload:
@@ -110,6 +119,26 @@ class Workload:
         values = self.table[name].to_numpy()
         values.setflags(write=False)
         return values
+
+    @property
+    def submissions(self) -> npt.NDArray[np.float64]:
+        """The times of submission, sorted."""
+
+        def make() -> npt.NDArray[np.float64]:
+            submit = self.table["submit"]
+            return self.column("submit") if submit.is_sorted() else np.sort(submit.to_numpy())
+
+        return self.once("submissions", make)
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """Return what ``make`` makes of this workload, made at the first call with this name.
+
+        It is kept as long as the workload, for all runs of it on any thread; nobody may change it.
+        """
+        made: dict[str, Any] = vars(self)["_made"]
+        if name not in made:
+            made.setdefault(name, make())
+        return cast(T, made[name])
 
     def has(self, name: str) -> bool:
         """Whether a column has any value at all."""

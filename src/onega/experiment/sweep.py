@@ -17,11 +17,9 @@ from onega.core.cluster import OnegaWarning
 from onega.core.plotting import Plottable
 from onega.core.workload import Workload
 from onega.experiment.sweep_design import Design, Run
+from onega.experiment.sweep_file import ABOUT, WHOLE, RunFile, make_file
 from onega.experiment.sweep_prepare import Prepared, prepare
-from onega.experiment.sweep_run import Outcome, perform
 from onega.experiment.sweep_store import (
-    ABOUT,
-    WHOLE,
     Store,
     is_busy,
     is_whole,
@@ -259,7 +257,7 @@ class _Driver:
         self._plan, self._store, self._progress = plan, store, progress
         self._there = store.finished()
         self._before = self._twins = self._done = self._failed = 0
-        self._unwritten: list[tuple[Run, Outcome]] = []
+        self._unwritten: list[tuple[Run, RunFile]] = []
         self._reason = ""
         self._began = time.perf_counter()
         self.problems: list[str] = []
@@ -270,13 +268,13 @@ class _Driver:
         self._tell()
         if not missing:
             return  # nobody has to be started for nothing
-        running = run_each(perform, missing, shared=self._plan.sources, workers=workers)
+        running = run_each(make_file, missing, shared=self._plan.sources, workers=workers)
         # Closed here and not when it is collected: an exception would be swallowed there.
         with contextlib.closing(running):
-            for place, outcome, error in running:
+            for place, file, error in running:
                 run = missing[place]
                 if error is None:
-                    self._unwritten.append((run, outcome))
+                    self._unwritten.append((run, file))
                     self._write()
                 else:
                     self.problems.append(f"run {run.number}: {_words(error)}")
@@ -301,9 +299,9 @@ class _Driver:
 
     def _write(self) -> None:
         """Store what isn't yet; if the disk is full, keep it and try again with the next."""
-        for run, outcome in list(self._unwritten):
+        for run, file in list(self._unwritten):
             try:
-                self._store.write(run, outcome)
+                self._store.write(run, file.content)
             except OSError as error:
                 if not self._reason:
                     warnings.warn(
@@ -314,9 +312,9 @@ class _Driver:
                     )
                 self._reason = _words(error)
                 return
-            self._unwritten.remove((run, outcome))
+            self._unwritten.remove((run, file))
             self._done += 1
-            self._failed += outcome.error is not None
+            self._failed += file.failed
 
     def _tell(self) -> None:
         if self._progress is not None:

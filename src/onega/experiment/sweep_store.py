@@ -15,41 +15,20 @@ made again.
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import polars as pl
-
 from onega import __version__
 from onega.core.errors import ExperimentError
 from onega.experiment.sweep_design import Design, Run, canonical
-from onega.experiment.sweep_run import Outcome
 from onega.experiment.sweep_spec import read_spec
 
 MANIFEST: Final = "sweep.json"
 FORMAT: Final = 1
 MAGIC: Final = b"PAR1"
-
-WORDS: Final = ("policy", "knowledge")
-"""Measures that are texts; the others are numbers."""
-
-WHOLE: Final = ("jobs", "procs", "rate_changes", "limited_jobs")
-"""Measures that are whole numbers."""
-
-ABOUT: Final[dict[str, type[pl.DataType] | pl.DataType]] = {
-    "key": pl.String,
-    "parameters": pl.String,
-    "error": pl.String,
-    "seconds": pl.Float64,
-    "worker": pl.String,
-    "ended": pl.Float64,
-}
-"""Columns of every file; the measures stand beside them unless there is an error."""
 
 
 class Store:
@@ -112,28 +91,11 @@ class Store:
                 path.unlink()
         return stored_keys(self.folder)
 
-    def write(self, run: Run, outcome: Outcome) -> None:
-        """Store a finished run; OSError if the disk is full, say."""
-        row: dict[str, Any] = {
-            "key": run.key,
-            "parameters": canonical(dict(run.parameters)),
-            "error": outcome.error,
-            "seconds": outcome.seconds,
-            "worker": outcome.worker,
-            "ended": time.time(),
-        }
-        types = dict(ABOUT)
-        for name, value in outcome.measures.items():
-            text = name in WORDS or isinstance(value, str)
-            types[name] = pl.String if text else pl.Float64
-            row[name] = value if text or value is None else float(value)
-        # As one row, because thirty columns made one by one cost as much as writing them.
-        frame = pl.DataFrame([tuple(row.values())], schema=types, orient="row")
-        buffer = io.BytesIO()
-        frame.write_parquet(buffer, compression="uncompressed", statistics=False)
+    def write(self, run: Run, content: bytes) -> None:
+        """Store the file of a finished run; OSError if the disk is full, say."""
         path = run_path(self.folder, run.key)
         path.parent.mkdir(parents=True, exist_ok=True)
-        place_file(path, buffer.getvalue())
+        place_file(path, content)
 
 
 def run_files(folder: Path) -> Iterator[Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -18,6 +18,7 @@ from onega.kernels.easy import Columns
 from onega.kernels.engine import Floats, Ints, Records
 from onega.kernels.heap import make_heap
 from onega.kernels.machine import KEYED_JOB, SLOT, State, load
+from onega.kernels.records import fill_records
 from onega.kernels.runs import make_runs
 from onega.kernels.waiting import make_waiting
 from onega.simulation.priority import key_code, static_keys
@@ -52,7 +53,10 @@ def check_jobs(workload: Workload, procs: int) -> None:
     if len(workload) == 0:
         raise SimulationError("the workload has no jobs; nothing to simulate")
     width, work = workload.column("procs"), workload.column("runtime")
-    if work.min() > 0 and width.min() > 0 and width.max() <= procs:
+    least, widest = workload.once(
+        "least and widest", lambda: (float(min(work.min(), width.min())), float(width.max()))
+    )
+    if least > 0 and widest <= procs:  # not so for NaN
         return
     for wrong, message in (
         (~(work > 0), "run times must be positive; take such jobs out with onega.clean()"),
@@ -99,6 +103,34 @@ def make_columns(
         arranged(known_work(workload, work, policy), np.float64),
         arranged(workload.column("procs"), np.int64),
     )
+
+
+class Jobs(NamedTuple):
+    """What runs of a workload share: nobody changes it.
+
+    ``columns`` by arrival, the rows ``by_arrival`` (None: as they stand); by row, the ``work`` of
+    each job and whether it is ended at its estimate (``limited``).
+    """
+
+    columns: Columns
+    by_arrival: Ints | None
+    work: Floats
+    limited: npt.NDArray[np.bool_]
+
+
+def make_jobs(workload: Workload, policy: Policy, *, enforce_limits: bool) -> Jobs:
+    """Make what a run needs of a workload, or take what another run of it has made."""
+
+    def make() -> Jobs:
+        work, limited = work_to_do(workload, enforce_limits=enforce_limits)
+        by_arrival = rows_by_arrival(workload)
+        columns = make_columns(workload, work, policy, by_arrival)
+        if by_arrival is None:  # one array does for both
+            work = columns.work.view()
+        return Jobs(columns, by_arrival, work, limited)
+
+    name = f"jobs by arrival: {policy.knowledge}, limits={enforce_limits}"
+    return workload.once(name, make)
 
 
 def rows_by_arrival(workload: Workload) -> Ints | None:
@@ -158,14 +190,9 @@ def order_code(policy: Policy) -> int:
 def make_records(policy: Policy, columns: Columns) -> Records:
     """Make the general loop's records, each job with its place in the policy's fixed order."""
     jobs = np.empty(columns.submit.size, engine.JOB)
-    for name, values in zip(columns._fields, columns, strict=True):
-        jobs[name] = values
-    identity = np.arange(jobs.size)
     keys = static_keys(policy, columns) if order_code(policy) == engine.RANKED else None
-    at_rank = identity if keys is None else np.argsort(keys, kind="stable")
-    jobs["at_rank"] = at_rank
-    jobs["rank"][at_rank] = identity
-    jobs["start"] = jobs["end"] = np.nan
+    at_rank = np.arange(jobs.size) if keys is None else np.argsort(keys, kind="stable")
+    fill_records(columns, at_rank, jobs)
     return jobs
 
 

@@ -131,9 +131,9 @@ def simulate(
         return simulate_slurm(
             workload, machine, rule, enforce_limits=enforce_limits, rng=rng, progress=progress
         )
-    work, limited = setup.work_to_do(workload, enforce_limits=enforce_limits)
-    by_arrival = setup.rows_by_arrival(workload)
-    columns = setup.make_columns(workload, work, rule, by_arrival)
+    columns, by_arrival, work, limited = setup.make_jobs(
+        workload, rule, enforce_limits=enforce_limits
+    )
     seed = seed_sequence(rng)
     outcome = Task(columns, machine, rule, ties, seed, progress).run()
     how = f"ties={ties}, rate control={machine.rates.kind}, enforce_limits={enforce_limits}"

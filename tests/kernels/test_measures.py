@@ -1,0 +1,141 @@
+"""Measures in one pass: the bits of NumPy's array expressions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onega.core.columns import fixed
+from onega.core.measures import _quantiles
+from onega.kernels import measures as kernels
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 3000), seeds)
+def test_sums_are_those_of_numpy(count, seed):
+    stream = np.random.default_rng(seed)
+    values = stream.normal(size=count) * 10.0 ** stream.uniform(-9, 9, count)
+    assert kernels.pairwise_sum(values, count) == values.sum()
+    weights = stream.integers(1, 500, count)
+    assert kernels.weighted_sum(weights, values) == (weights * values).sum()
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 127, 128, 129, 136, 1023, 100_003])
+def test_sums_at_the_edges_of_blocks(count):
+    values = np.random.default_rng(count).normal(size=count)
+    assert kernels.pairwise_sum(values, count) == values.sum()
+
+
+def jobs(count, seed):
+    """Jobs with whole and broken times, some without any service."""
+    stream = np.random.default_rng(seed)
+    submit = np.sort(stream.uniform(0, 50, count).round(int(stream.integers(0, 3))))
+    start = submit + np.maximum(0, stream.normal(0, 5, count)).round(1)
+    service = np.maximum(0, stream.normal(10, 10, count))
+    return submit, start, start + service, service
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 400), seeds)
+def test_measures_of_jobs_are_their_definitions(count, seed):
+    submit, start, end, service = jobs(count, seed)
+    table, means = np.empty((5, count)), np.empty(5)
+    kernels.measure_jobs(kernels.Times(submit, start, end, service), 10.0, table, means)
+    response = end - submit
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slowdown = np.where(service > 0, response / service, np.nan)
+    bounded = np.maximum(1.0, response / np.maximum(service, 10.0))
+    expected = np.array([start - submit, response, service, slowdown, bounded])
+    assert np.array_equal(table, expected, equal_nan=True)
+    known = [row[~np.isnan(row)] for row in expected]
+    averages = [row.mean() if row.size else np.nan for row in known]
+    assert np.array_equal(means, averages, equal_nan=True)
+
+
+def test_of_no_job_there_are_no_means():
+    means = np.empty(5)
+    kernels.mean_measures(np.empty((5, 0)), means)
+    assert np.isnan(means).all()
+    assert np.isnan(_quantiles(np.empty(0), (0.5, 1.0))).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 300), st.lists(st.floats(0, 1), min_size=1, max_size=4), seeds)
+def test_quantiles_are_those_of_numpy(count, levels, seed):
+    values = np.maximum(0.0, np.random.default_rng(seed).normal(0, 100, count))
+    expected = np.quantile(values, levels)
+    assert _quantiles(values.copy(), tuple(levels)) == expected.tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 200), seeds)
+def test_totals_of_times_are_those_of_numpy(count, seed):
+    submit, start, end, _ = jobs(count, seed)
+    procs = np.random.default_rng(seed).integers(1, 9, count)
+    left = end.copy()
+    left[:: max(1, count // 3)] = np.inf  # still there at the end
+    found = kernels.total_times(
+        kernels.Stretches(start, end, procs),
+        kernels.Presence(submit, left),
+        kernels.Window(5.0, 60.0),
+    )
+    lasted = end - np.maximum(start, 5.0)
+    present = np.minimum(left, 60.0) - np.maximum(submit, 5.0)
+    assert found == ((procs * lasted).sum(), lasted.sum(), present.sum())
+
+
+def steps(stream):
+    """A rate that changes now and then, from −1 on."""
+    since = np.concatenate([[-1.0], np.sort(stream.uniform(0, 60, int(stream.integers(0, 6))))])
+    rate = stream.uniform(0.5, 2.0, since.size)
+    clock = np.concatenate([[0.0], np.cumsum(np.diff(since) * rate[:-1])])
+    return kernels.Rate(since, rate, clock)
+
+
+def work_clock(rate, times):
+    place = np.maximum(np.searchsorted(rate.since, times, side="right") - 1, 0)
+    return rate.clock[place] + (times - rate.since[place]) * rate.rate[place]
+
+
+def naive_area(some, waits, rate):
+    """∫ procs(t)·R(t)·1{somebody waits}, instant by instant."""
+    times = np.unique(np.concatenate([*waits, some.since, some.until, rate.since]))
+    middle = (times[1:] + times[:-1]) / 2
+    waiting = np.array([(waits.begins <= t).sum() > (waits.ends <= t).sum() for t in middle])
+    weight = np.diff(work_clock(rate, times)) * waiting
+    busy = np.array([some.procs[(some.since <= t) & (t < some.until)].sum() for t in middle])
+    return float(weight.sum()), float((busy * weight).sum())
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(1, 60), seeds)
+def test_areas_while_somebody_waits_are_those_counted_by_instants(count, seed):
+    submit, start, end, _ = jobs(count, seed)
+    stream = np.random.default_rng(seed)
+    some = kernels.Stretches(start, end, stream.integers(1, 9, count))
+    waits, rate = kernels.Waits(submit, np.sort(start)), steps(stream)
+    found = kernels.queued_areas(some, waits, rate)
+    assert found == pytest.approx(naive_area(some, waits, rate), rel=1e-9, abs=1e-6)
+
+
+def test_where_nobody_waits_no_area_is_queued():
+    some = kernels.Stretches(np.array([0.0]), np.array([5.0]), np.array([2]))
+    rate = kernels.Rate(np.zeros(1), np.ones(1), np.zeros(1))
+    at_once = kernels.Waits(np.array([0.0]), np.array([0.0]))
+    assert kernels.queued_areas(some, at_once, rate) == (0.0, 0.0)
+
+
+def test_columns_for_kernels_are_of_one_kind():
+    given = np.arange(6, dtype=np.int32)[::2]
+    found = fixed(given)
+    assert found.dtype == np.int64
+    assert found.flags.c_contiguous
+    assert not found.flags.writeable
+    assert found.tolist() == [0, 2, 4]
+    own = np.ones(3)
+    assert np.shares_memory(fixed(own), own)
+    assert own.flags.writeable
