@@ -1,17 +1,16 @@
 """The file of one run: a row of Parquet, made where the run was made.
 
-Encoding takes about a tenth of a run of a middling log, so it is the worker's: whoever hands out
-runs and stores them only copies bytes, and keeps up with any number of workers.
+Whoever hands out runs and stores them only copies bytes, and keeps up with any number of workers.
 """
 
 from __future__ import annotations
 
-import io
 import time
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import polars as pl
 
+from onega.experiment.parquet_row import Column, parquet_row
 from onega.experiment.sweep_design import Run, canonical
 from onega.experiment.sweep_run import Outcome, Sources, perform
 
@@ -47,7 +46,7 @@ def make_file(run: Run, sources: Sources) -> RunFile:
 
 def encode(run: Run, outcome: Outcome) -> bytes:
     """Write what came of a run as a Parquet file of one row."""
-    row: dict[str, Any] = {
+    about: dict[str, str | float | None] = {
         "key": run.key,
         "parameters": canonical(dict(run.parameters)),
         "error": outcome.error,
@@ -55,13 +54,8 @@ def encode(run: Run, outcome: Outcome) -> bytes:
         "worker": outcome.worker,
         "ended": time.time(),
     }
-    types = dict(ABOUT)
+    row = {name: Column(value, ABOUT[name] == pl.String) for name, value in about.items()}
     for name, value in outcome.measures.items():
         text = name in WORDS or isinstance(value, str)
-        types[name] = pl.String if text else pl.Float64
-        row[name] = value if text or value is None else float(value)
-    # As one row, because thirty columns made one by one cost as much as writing them.
-    frame = pl.DataFrame([tuple(row.values())], schema=types, orient="row")
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="uncompressed", statistics=False)
-    return buffer.getvalue()
+        row[name] = Column(value if text or value is None else float(value), text)
+    return parquet_row(row)

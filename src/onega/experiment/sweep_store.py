@@ -23,12 +23,12 @@ from typing import Any, Final
 
 from onega import __version__
 from onega.core.errors import ExperimentError
+from onega.experiment.parquet_row import MAGIC
 from onega.experiment.sweep_design import Design, Run, canonical
 from onega.experiment.sweep_spec import read_spec
 
 MANIFEST: Final = "sweep.json"
 FORMAT: Final = 1
-MAGIC: Final = b"PAR1"
 
 
 class Store:
