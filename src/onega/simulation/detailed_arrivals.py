@@ -65,7 +65,8 @@ class Arrivals:
     def of(cls, workload: Workload, initial: MachineState | None) -> Arrivals:
         """Put the initial state's jobs before the others, and all into the order of arrival."""
         everything = workload
-        start, done, before = np.full(len(workload), np.nan), setup.zeros(len(workload)), 0
+        start, done = setup.constant(workload, np.nan), setup.constant(workload, 0.0)
+        before = 0
         if initial is not None:
             before = len(initial.workload)
             _check_initial(workload, initial)
@@ -75,15 +76,20 @@ class Arrivals:
             start = np.concatenate([initial.start, start])
             done = np.concatenate([initial.done, done])
         setup.check_jobs(everything, MOST_PROCS)
-        row = setup.rows_by_arrival(everything)
-        if row is None:
+        row, jobs = everything.once("by arrival", lambda: _by_arrival(everything))
+        if row is None or jobs is None:
             return cls(everything, None, everything, start, done, before)
-        jobs = Workload(everything.table[row], everything.meta)
         return cls(everything, row, jobs, start[row], done[row], before)
 
     def row_of(self, places: Ints) -> Ints:
         """Return the workload's rows of jobs by arrival."""
         return places if self.by_arrival is None else self.by_arrival[places]
+
+
+def _by_arrival(workload: Workload) -> tuple[Ints, Workload] | tuple[None, None]:
+    """Return the rows in the order of arrival and the jobs so; None if they are so."""
+    row = setup.rows_by_arrival(workload)
+    return (None, None) if row is None else (row, Workload(workload.table[row], workload.meta))
 
 
 def _check_initial(workload: Workload, initial: MachineState) -> None:

@@ -174,7 +174,7 @@ def prepare(
         fixed=np.isfinite(arrivals.start),
     )
     shapes = _without_done(shapes, arrivals)
-    links: Links = (np.full(len(jobs), -1, np.int64), setup.zeros(len(jobs)))
+    links: Links = (setup.constant(jobs, -1, np.int64), setup.constant(jobs, 0.0))
     if given.dependencies:
         after, think, missing = dependencies(jobs)
         links = after, think
@@ -220,7 +220,7 @@ def _places(jobs: Workload, layout: Layout) -> tuple[_Places, list[Misfit]]:
     """Return where each job belongs, and who has no place among those there are."""
     cluster = layout.cluster
     partition, misfits = groups.assign(jobs, "partition", layout.partitions)
-    queue: Ints = np.broadcast_to(np.int64(-1), len(jobs))
+    queue: Ints = setup.constant(jobs, -1, np.int64)
     if cluster.queues:
         queue, lost = groups.assign(jobs, "queue", tuple(cluster.queues))
         misfits = misfits + lost
@@ -238,7 +238,9 @@ def _fit(
     limits = (places.partition, accounts.of_job, accounts.procs)
     shapes, misfits = fitting(jobs, layout, shapes, limits, cap)
     if cluster.queues or cluster.user_limits is not None:
-        least = np.minimum.reduceat(shapes.options.procs, shapes.first_and_count(len(jobs))[0])
+        least = shapes.options.procs
+        if shapes.job.size > len(jobs):
+            least = np.minimum.reduceat(least, shapes.first_and_count(len(jobs))[0])
         misfits += groups.limit_misfits(jobs, cluster, places.queue, least)
     return shapes, misfits
 
@@ -270,12 +272,16 @@ def _job_rows(
 ) -> JobRows:
     submit = arrivals.jobs.column("submit")
     count = submit.size
-    first, options = shapes.first_and_count(count)
+    first, options = shapes.job, setup.constant(arrivals.jobs, 1, np.int64)
+    if shapes.job.size > count:
+        first, options = shapes.first_and_count(count)
     shape = shapes.options
     single = first if shapes.job.size > count else slice(None)
     columns = Columns(submit, shape.work[single], shape.expect[single], shape.procs[single])
-    queue_rank, factor = groups.queue_ranks(tuple(layout.cluster.queues), places.queue)
-    launch = completion = setup.zeros(count)
+    queue_rank, factor = groups.queue_ranks(
+        arrivals.jobs, tuple(layout.cluster.queues), places.queue
+    )
+    launch = completion = setup.constant(arrivals.jobs, 0.0)
     overheads = layout.cluster.overheads
     if overheads is not None:
         launch = draws.draw(overheads.launch, count, seed, draws.LAUNCH)
@@ -284,7 +290,7 @@ def _job_rows(
         submit=submit,
         partition=places.partition,
         user=places.users.of_job,
-        rank=ranks(layout, places.partition, queue_rank, columns),
+        rank=ranks(arrivals.jobs, layout, places.partition, queue_rank, columns),
         queue_rank=queue_rank,
         queue_factor=factor,
         accounts=places.accounts.of_job,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from onega.core.cluster import MOST_PROCS
 from onega.core.errors import SimulationError
 from onega.core.workload import Workload
 from onega.simulation.detailed_caps import Capacity
@@ -65,7 +66,7 @@ def fitting(
         The power cap, if there is one.
     """
     partition, accounts, limits = places
-    if power is None and not limits.size and _all_fit(layout, shapes):
+    if power is None and _all_fit(layout, shapes, limits):
         return shapes, []
     on_nodes = _fits_nodes(shapes, layout, partition)
     most = np.array(layout.nodes.shared)
@@ -91,8 +92,10 @@ def fitting(
     return shapes.kept(keeps | hopeless), misfits
 
 
-def _all_fit(layout: Layout, shapes: Shapes) -> bool:
-    """Tell whether every partition takes what is as large as the largest in every respect."""
+def _all_fit(layout: Layout, shapes: Shapes, limits: Ints) -> bool:
+    """Tell whether there is room everywhere for what is as large as the largest in all respects."""
+    if shapes.options.procs.max() > limits.min(initial=MOST_PROCS):
+        return False
     options, parts = shapes.options, np.arange(len(layout.partitions))
     # One column after the other: rows are too short to go along.
     chunk = np.array([column.max() for column in options.chunk.T])

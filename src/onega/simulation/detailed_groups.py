@@ -16,7 +16,7 @@ from onega.core.queues import Queue
 from onega.core.workload import Workload
 from onega.simulation.detailed_fit import Misfit, named
 from onega.simulation.detailed_problem import Floats, Ints, Multifactor
-from onega.simulation.setup import zeros
+from onega.simulation.setup import constant
 
 NO_LIMIT = 2**62
 
@@ -31,13 +31,13 @@ def assign(
     """
     other = next((number for number, one in enumerate(parts) if one.default), -1)
     if len(parts) == 1 and other == 0:
-        return zeros(len(workload)).view(np.int64), []
+        return constant(workload, 0, np.int64), []
     values = workload.table[column]
     labels = {
         str(name).casefold(): number
         for number, name in workload.meta.labels.get(column, {}).items()
     }
-    called, there = numbered(values)
+    called, there = numbered(workload, column)
     place_of = np.full(there.size, other, np.int64)
     for number, one in enumerate(parts):
         text = str(one.name)
@@ -59,17 +59,21 @@ def assign(
     return place, [named(workload, column, why, lost)]
 
 
-def queue_ranks(queues: Sequence[Queue], queue: Ints) -> tuple[Ints, Floats]:
+def queue_ranks(workload: Workload, queues: Sequence[Queue], queue: Ints) -> tuple[Ints, Floats]:
     """Return the rank (0: highest priority) and the multifactor term of each job's queue."""
     if not queues:
-        return zeros(queue.size).view(np.int64), zeros(queue.size)
+        return constant(workload, 0, np.int64), constant(workload, 0.0)
     levels = sorted({one.priority for one in queues}, reverse=True)
     rank = np.array([levels.index(one.priority) for one in queues])
     return rank[queue], np.array([float(one.factor) for one in queues])[queue]
 
 
-def numbered(values: pl.Series) -> tuple[Ints, Ints]:
+def numbered(workload: Workload, column: str) -> tuple[Ints, Ints]:
     """Return a number from 0 for each of a column's values, and the values; null counts as −1."""
+    return workload.once(f"numbered: {column}", lambda: _numbered(workload.table[column]))
+
+
+def _numbered(values: pl.Series) -> tuple[Ints, Ints]:
     filled = values.fill_null(-1) if values.null_count() else values
     known = filled.to_numpy()
     least = int(known.min())
@@ -93,8 +97,8 @@ class Users:
     def of(cls, workload: Workload, *, wanted: bool) -> Users:
         """Find a workload's users where somebody wants them; else all jobs are of one."""
         if wanted:
-            return cls(*numbered(workload.table["user"]))
-        return cls(zeros(len(workload)).view(np.int64), np.array([-1]))
+            return cls(*numbered(workload, "user"))
+        return cls(constant(workload, 0, np.int64), np.array([-1]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,11 +160,15 @@ def limit_misfits(workload: Workload, cluster: Cluster, queue: Ints, least: Ints
     ``least`` has the fewest processors that each job can do with.
     """
     found: list[Misfit] = []
+    widest = least.max()
     for number, one in enumerate(cluster.queues):
         inside = queue == number
         for name in ("max_procs", "max_procs_per_user"):
             limit = getattr(one, name)
-            if limit is not None and (over := np.flatnonzero(inside & (least > limit))).size:
+            if limit is None or widest <= limit:
+                continue
+            over = np.flatnonzero(inside & (least > limit))
+            if over.size:
                 why = f"wider than queue {one.name} allows ({name} = {limit})"
                 found.append(named(workload, "limit", why, over))
         if one.max_time is not None:

@@ -16,7 +16,7 @@ from onega.simulation.detailed_layout import Layout, order_code
 from onega.simulation.detailed_problem import Floats, Ints
 from onega.simulation.detailed_shapes import row_of_job
 from onega.simulation.priority import static_keys
-from onega.simulation.setup import stable_order
+from onega.simulation.setup import rows, stable_order
 
 
 def by_submission(now: float, submit: float, estimate: float, procs: float) -> float:
@@ -57,12 +57,14 @@ def own_order(layout: Layout, *, dependent: bool) -> tuple[KeyFunction | None, f
     return next(iter(functions), None), frozenset(partitions)
 
 
-def ranks(layout: Layout, partition: Ints, queue_rank: Ints, columns: Columns) -> Ints:
+def ranks(
+    workload: Workload, layout: Layout, partition: Ints, queue_rank: Ints, columns: Columns
+) -> Ints:
     """Return each job's place in the fixed order of its partition: queue, key, arrival.
 
     Orders by a key of the time don't look at it.
     """
-    place = np.arange(partition.size)
+    place = rows(workload)
     static = [n for n, policy in enumerate(layout.policies) if order_code(policy) == codes.STATIC]
     if not static:
         return place

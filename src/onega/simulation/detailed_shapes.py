@@ -17,6 +17,7 @@ from onega.core.tables import TableLike, cast_column, frame_of
 from onega.core.workload import Workload
 from onega.simulation.detailed_layout import POWER, Layout
 from onega.simulation.detailed_problem import Flags, Floats, Ints, Options
+from onega.simulation.setup import make_jobs, rows
 
 OPTIONS = "options of moldable jobs"
 DEMANDS = "demands"
@@ -80,26 +81,26 @@ def make_shapes(
         Jobs that keep their own shape: those that run already.
     """
     findings: list[Finding] = []
-    job, procs, runtime, estimate = _widths(
-        workload, layout.cluster.procs, moldable, fixed, findings
-    )
-    limited = (estimate > 0) & (estimate < runtime) if enforce_limits else np.zeros(job.size, bool)
-    work = np.where(limited, estimate, runtime) if enforce_limits else runtime
-    expect = work
-    if policy.knowledge != "runtime":
-        known = estimate > 0
-        expect = estimate if known.all() else np.where(known, estimate, work)
+    if moldable is None:
+        (_, work, expect, procs), _, _, limited = make_jobs(
+            workload, policy, enforce_limits=enforce_limits
+        )
+        job = rows(workload)
+    else:
+        job, procs, runtime, estimate = _widths(
+            workload, layout.cluster.procs, moldable, fixed, findings
+        )
+        limited = (estimate > 0) & (estimate < runtime) & enforce_limits
+        work = np.where(limited, estimate, runtime) if enforce_limits else runtime
+        expect = work
+        if policy.knowledge != "runtime":
+            known = estimate > 0
+            expect = estimate if known.all() else np.where(known, estimate, work)
     wanted = _wanted(workload, layout, demands, findings)
     if job.size > len(workload):
         wanted = {name: values[job] for name, values in wanted.items()}
     chunks, chunk = _chunks(procs, wanted, layout)
-    demand = np.zeros((job.size, len(layout.shared)))
-    for number, name in enumerate(layout.shared):
-        if name == POWER:
-            demand[:, number] = layout.watts * procs
-        elif name in wanted:
-            demand[:, number] = wanted[name]
-    options = Options(procs, work, expect, chunks, chunk, demand)
+    options = Options(procs, work, expect, chunks, chunk, _demand(procs, wanted, layout))
     return Shapes(job, options, limited), findings
 
 
@@ -121,7 +122,7 @@ def row_of_job(workload: Workload, ids: pl.Series) -> Ints:
 def _widths(
     workload: Workload,
     machine: int,
-    moldable: Speedup | TableLike | None,
+    moldable: Speedup | TableLike,
     fixed: Flags,
     findings: list[Finding],
 ) -> tuple[Ints, Ints, Floats, Floats]:
@@ -130,8 +131,6 @@ def _widths(
     procs = np.asarray(workload.column("procs"), dtype=np.int64)
     runtime = np.asarray(workload.column("runtime"), dtype=np.float64)
     estimate = np.asarray(workload.column("estimate"), dtype=np.float64)
-    if moldable is None:
-        return jobs, procs, runtime, estimate
     if hasattr(moldable, "speedup"):
         return _by_law(moldable, machine, fixed, (jobs, procs, runtime, estimate))  # type: ignore[arg-type]
     return _by_table(workload, moldable, fixed, findings)
@@ -205,9 +204,7 @@ def _wanted(
     """Return what each job wants beside processors: memory per processor, other amounts in all."""
     wanted: dict[str, Floats] = {}
     if "memory" in layout.resources:
-        asked, used = workload.column("requested_memory"), workload.column("memory")
-        given = np.where(np.isnan(asked), used, asked)
-        wanted["memory"] = np.where(np.isnan(given), 0.0, given)
+        wanted["memory"] = workload.once("memory", lambda: _memory(workload))
     if demands is None:
         return wanted
     frame = frame_of(demands, ("job",), DEMANDS)
@@ -235,6 +232,24 @@ def _wanted(
         values[row[said]] = amount[said]
         wanted[name] = values
     return wanted
+
+
+def _memory(workload: Workload) -> Floats:
+    """Return the memory per processor that jobs asked for, or that they used; 0: not known."""
+    asked, used = workload.column("requested_memory"), workload.column("memory")
+    given = np.where(np.isnan(asked), used, asked)
+    return np.where(np.isnan(given), 0.0, given)
+
+
+def _demand(procs: Ints, wanted: dict[str, Floats], layout: Layout) -> Floats:
+    """Return what each option needs of every machine-wide resource."""
+    demand = np.zeros((procs.size, len(layout.shared)))
+    for number, name in enumerate(layout.shared):
+        if name == POWER:
+            demand[:, number] = layout.watts * procs
+        elif name in wanted:
+            demand[:, number] = wanted[name]
+    return demand
 
 
 def _chunks(procs: Ints, wanted: dict[str, Floats], layout: Layout) -> tuple[Ints, Floats]:

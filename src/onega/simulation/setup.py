@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any, NamedTuple
-from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -43,8 +42,6 @@ CONTROL_CODES = {
     "queue": engine.QUEUE,
     "workload": engine.WORKLOAD,
 }
-_ZEROS: WeakValueDictionary[int, Floats] = WeakValueDictionary()
-
 TIES_CODES = {"instant": engine.INSTANT, "event": engine.EVENT}
 
 
@@ -150,13 +147,26 @@ def in_rows(values: npt.NDArray[Any], by_arrival: Ints | None) -> npt.NDArray[An
     return result
 
 
-def zeros(size: int) -> Floats:
-    """Return a column of zeros that nobody writes to: one and the same as long as it is in use."""
-    column = _ZEROS.get(size)
-    if column is None:
-        _ZEROS[size] = column = np.zeros(size)
+def constant(workload: Workload, value: float, kind: type = np.float64) -> npt.NDArray[Any]:
+    """Return a column of one value for each job: the same column for all runs of a workload."""
+
+    def make() -> npt.NDArray[Any]:
+        column: npt.NDArray[Any] = np.full(len(workload), value, kind)
         column.setflags(write=False)
-    return column
+        return column
+
+    return workload.once(f"constant {kind.__name__}: {value!r}", make)
+
+
+def rows(workload: Workload) -> Ints:
+    """Return the number of each job: the same column for all runs of a workload."""
+
+    def make() -> Ints:
+        column: Ints = np.arange(len(workload))
+        column.setflags(write=False)
+        return column
+
+    return workload.once("rows", make)
 
 
 def stable_order(values: npt.NDArray[Any]) -> Ints:
@@ -169,7 +179,11 @@ def stable_order(values: npt.NDArray[Any]) -> Ints:
     if not 1e-200 < most - least < np.inf:  # all the same, or beyond numbers
         return np.argsort(values, kind="stable")
     bits = values.size.bit_length()
-    whole = ((values - least) * (2.0 ** (62 - bits) / (most - least))).astype(np.int64)
+    scale = 2.0 ** (62 - bits) / (most - least)
+    if values.dtype.kind == "i" and scale >= 1:
+        whole = values - np.int64(least)
+    else:
+        whole = ((values - least) * scale).astype(np.int64)
     order = np.sort((whole << bits) + np.arange(values.size)) & ((1 << bits) - 1)
     found = values[order]
     if np.any(found[1:] < found[:-1]):
