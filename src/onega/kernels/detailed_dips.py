@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.addressed import callee, flags, floats, ints
+from onega.kernels.addressed import callee, flags, floats, ints, small
 from onega.kernels.detailed_hold import amount_of, come_free
 from onega.kernels.detailed_state import (
     ENDS,
@@ -130,6 +130,22 @@ def go_on(s: Record, number: int, w: float, row: Floats, totals: Floats) -> floa
     return following
 
 
+@small
+def note_dips(s: Record, number: int, index: int, v: float) -> int:
+    """List the dips among the changes of one instant, from ``index`` on; return the next one's."""
+    time = changes(s.changes_at)[index].time
+    while index < s.changes and changes(s.changes_at)[index].time <= time:
+        one = changes(s.changes_at)[index]
+        if one.amount < 0.0 and matters(s, index, number):
+            dip = dips(s.dips_at)[s.dips]
+            dip.time = max(time, v)
+            dip.node = one.node
+            dip.which = one.which
+            s.dips += 1
+        index += 1
+    return index
+
+
 @callee
 def find_dips(s: Record, number: int, v: float, limit: float) -> None:
     """List the dips up to a time, each with what is left then."""
@@ -145,15 +161,7 @@ def find_dips(s: Record, number: int, v: float, limit: float) -> None:
     while index < s.changes:
         time = changes(s.changes_at)[index].time
         first = s.dips
-        while index < s.changes and changes(s.changes_at)[index].time <= time:
-            one = changes(s.changes_at)[index]
-            if one.amount < 0.0 and matters(s, index, number):
-                dip = dips(s.dips_at)[s.dips]
-                dip.time = max(time, v)
-                dip.node = one.node
-                dip.which = one.which
-                s.dips += 1
-            index += 1
+        index = note_dips(s, number, index, v)
         go_on(s, number, time, row, totals)
         for number_of in range(first, s.dips):
             dip = dips(s.dips_at)[number_of]

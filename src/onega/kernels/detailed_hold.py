@@ -135,8 +135,20 @@ def _take_pooled(s: Record, slot: int, option: int, sign: int) -> None:
 
 
 @small
+def _change_unit(s: Record, node: int, chunks: int) -> None:
+    """Let more processors of a node be free where nothing else counts and nobody reserves."""
+    floats(s.free_at)[node] += chunks
+    if flags(s.usable_at)[node]:
+        free = floats(s.avail_at)[node] + chunks
+        floats(s.avail_at)[node] = free
+        floats(s.total_avail_at)[0 if s.parts == 1 else ints(s.hosts_at)[node]] += chunks
+        _mark(s, node, free)
+
+
+@small
 def _take_nodes(s: Record, slot: int, option: int) -> None:
     """Take what the placement found last says, and note it in the slot."""
+    simple = s.unit and s.withdrawals == 0
     link = -1
     for place in range(s.got - 1, -1, -1):
         got = gots(s.got_at)[place]
@@ -147,29 +159,32 @@ def _take_nodes(s: Record, slot: int, option: int) -> None:
         one.chunks = got.chunks
         one.next = link
         link = fresh
-        if s.unit:
-            change_free(s, got.node, 0, -float(got.chunks))
+        if simple:
+            _change_unit(s, got.node, -got.chunks)
         else:
             for k in range(s.kinds):
                 change_free(s, got.node, k, -amount_of(s, option, got.node, got.chunks, k))
-        ints(s.jobs_on_at)[got.node] += 1
+        if s.sleeps > 0:
+            ints(s.jobs_on_at)[got.node] += 1
     slots(s.slots_at)[slot].link = link
 
 
 @small
 def _give_nodes_back(s: Record, slot: int, option: int) -> None:
     """Free an allocation; nodes without jobs are idle from now on."""
+    simple = s.unit and s.withdrawals == 0
     link = slots(s.slots_at)[slot].link
     while link >= 0:
         one = links(s.links_at)[link]
-        if s.unit:
-            change_free(s, one.node, 0, float(one.chunks))
+        if simple:
+            _change_unit(s, one.node, one.chunks)
         else:
             for k in range(s.kinds):
                 change_free(s, one.node, k, amount_of(s, option, one.node, one.chunks, k))
-        ints(s.jobs_on_at)[one.node] -= 1
-        if ints(s.jobs_on_at)[one.node] == 0:
-            floats(s.since_at)[one.node] = s.now
+        if s.sleeps > 0:
+            ints(s.jobs_on_at)[one.node] -= 1
+            if ints(s.jobs_on_at)[one.node] == 0:
+                floats(s.since_at)[one.node] = s.now
         links(s.links_at)[s.spare_link].spare = link
         s.spare_link += 1
         link = one.next

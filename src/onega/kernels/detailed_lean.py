@@ -14,7 +14,7 @@ import numpy as np
 from onega.kernels.addressed import callee, flags, floats, ints, move, small
 from onega.kernels.detailed_choose import allowed, none_allowed, shorter
 from onega.kernels.detailed_codes import NO_BACKFILL
-from onega.kernels.detailed_dips import deepen, find_dips
+from onega.kernels.detailed_dips import deepen, list_changes, note_dips
 from onega.kernels.detailed_hold import start
 from onega.kernels.detailed_place import place, place_now, shared_fit
 from onega.kernels.detailed_queue import choices, known_left
@@ -83,6 +83,35 @@ def _add_change(s: Record, index: int, number: int) -> float:
 
 
 @callee
+def _find_pool_dips(s: Record, number: int, v: float, limit: float) -> None:
+    """List a pool's dips up to a time, each with what is left then, as `find_dips`."""
+    list_changes(s, v, limit)
+    s.dips = 0
+    s.dips_limit = limit
+    if s.changes == 0:
+        return
+    later, values = floats(s.later_at), floats(s.dip_values_at)
+    size = ints(s.sizes_at)[ENDS]
+    have = floats(s.avail_at)[partitions(s.partitions_at)[number].first]
+    for g in range(s.shared):
+        later[s.nodes + g] = floats(s.avail_at)[s.nodes + g]
+    end, change, index = 0, 0, 0
+    while index < s.changes:
+        time = changes(s.changes_at)[index].time
+        first = s.dips
+        index = note_dips(s, number, index, v)
+        while end < size and ends(s.ends_at)[end].expected <= time:
+            have += _add_end(s, end, number)
+            end += 1
+        while change < index:
+            have += _add_change(s, change, number)
+            change += 1
+        for at in range(first, s.dips):
+            dip = dips(s.dips_at)[at]
+            values[at] = have if dip.node >= 0 else later[s.nodes + dip.which]
+
+
+@callee
 def _first_time(s: Record, number: int, option: int, lasting: float, v: float) -> float:
     """Return when an option fits by the expected ends; ∞ if never.
 
@@ -148,8 +177,9 @@ def _fits_now(s: Record, number: int, option: int, until: float) -> bool:
 def _time_of(s: Record, number: int, option: int, lasting: float, v: float) -> float:
     """Return when an option fits, the calendar looked at as far as need be."""
     w = _first_time(s, number, option, lasting, v)
-    if s.planned and s.dips_limit < np.inf and w + lasting > s.dips_limit:
-        find_dips(s, number, v, np.inf)
+    # If it lasts beyond what is known of the calendar, look further.
+    while s.planned and w + lasting > s.dips_limit:
+        _find_pool_dips(s, number, v, w + lasting if w < np.inf else np.inf)
         w = _first_time(s, number, option, lasting, v)
     return w
 
@@ -331,9 +361,20 @@ def _next_chance(s: Record, number: int, read: int, size: int, v: float) -> int:
     if p.built:
         beside = min(beside, floats(s.total_both_at)[number])
     until = p.shadow if p.shadow > v else -np.inf
+    if s.shared == 0:
+        while read < size:
+            one = queue[read]
+            if one.procs <= have and (one.procs <= beside or v + one.expect <= until):
+                break
+            read += 1
+        return read
+    last = s.nodes + s.shared - 1
+    power, power_beside = floats(s.avail_at)[last], floats(s.later_at)[last]
     while read < size:
         one = queue[read]
-        if one.procs <= have and (one.procs <= beside or v + one.expect <= until):
+        if (one.procs <= have and one.demand <= power) and (
+            (one.procs <= beside and one.demand <= power_beside) or v + one.expect <= until
+        ):
             break
         read += 1
     return read
@@ -386,12 +427,10 @@ def pass_lean(s: Record, number: int) -> None:
     p.shadow = np.inf
     queue = queued(s.queue_at)
     if s.planned:
-        last = ints(s.sizes_at)[ENDS]
-        latest = max(v, ends(s.ends_at)[last - 1].expected) if last > 0 else v
         longest = s.longest if s.molded else 0.0
         for place in range(p.queue, p.queue + p.waiting):
             longest = max(longest, queue[place].expect)
-        find_dips(s, number, v, latest + longest)
+        _find_pool_dips(s, number, v, v + longest)
     totals = floats(s.total_avail_at)
     # Who stays moves up in blocks: those from ``since`` on belong to ``kept``.
     kept, since = p.queue, p.queue

@@ -125,6 +125,28 @@ def _next_free(s: Record, node: int) -> int:
     return (at << 6) + trailing_zeros(word)
 
 
+@small
+def _following(s: Record, node: int, now: bool) -> int:  # noqa: FBT001
+    """Return the next node to look at, from one on; of what is free now only the free ones."""
+    return _next_free(s, node) if now else node
+
+
+@small
+def _count_rooms(s: Record, row: Floats, number: int, now: bool) -> int:  # noqa: FBT001
+    """Count nodes by how many processors they have in a row, in ``rooms``; return the most."""
+    last = partitions(s.partitions_at)[number].last
+    rooms = ints(s.rooms_at)
+    most = 0
+    node = _following(s, partitions(s.partitions_at)[number].first, now)
+    while node < last:
+        have = int(row[node])
+        if have > 0:
+            rooms[have] += 1
+            most = max(most, have)
+        node = _following(s, node + 1, now)
+    return most
+
+
 @callee
 def _first_fit_now(s: Record, number: int, option: int) -> bool:
     """Take processors that are free now by number of their node, as `_first_fit_units`."""
@@ -198,7 +220,7 @@ def _first_fit(s: Record, row: Floats, base: int, number: int, option: int) -> b
 
 
 @callee
-def _best_fit_units(s: Record, row: Floats, number: int, option: int) -> bool:
+def _best_fit_units(s: Record, row: Floats, number: int, option: int, now: bool) -> bool:  # noqa: FBT001
     """Take processors of the nodes with the fewest free: nothing else is asked for, nobody sleeps.
 
     Counting nodes by what they have tells the level up to which nodes are taken whole.
@@ -206,12 +228,7 @@ def _best_fit_units(s: Record, row: Floats, number: int, option: int) -> bool:
     p = partitions(s.partitions_at)[number]
     left = ints(s.chunks_at)[option]
     rooms = ints(s.rooms_at)
-    most = 0
-    for node in range(p.first, p.last):
-        have = int(row[node])
-        if have > 0:
-            rooms[have] += 1
-            most = max(most, have)
+    most = _count_rooms(s, row, number, now)
     level = 0
     while level < most and left > level * rooms[level]:
         left -= level * rooms[level]
@@ -222,13 +239,15 @@ def _best_fit_units(s: Record, row: Floats, number: int, option: int) -> bool:
         rooms[rest] = 0
     if not enough:
         return False
-    for node in range(p.first, p.last):
+    node = _following(s, p.first, now)
+    while node < p.last:
         have = int(row[node])
         if 0 < have < level:
             _take(s, node, have)
         elif have == level and left > 0:
             _take(s, node, min(level, left))
             left -= level
+        node = _following(s, node + 1, now)
     return True
 
 
@@ -302,17 +321,12 @@ def _spread(s: Record, row: Floats, base: int, number: int, option: int) -> bool
 
 
 @callee
-def _spread_units(s: Record, row: Floats, number: int, option: int) -> bool:
+def _spread_units(s: Record, row: Floats, number: int, option: int, now: bool) -> bool:  # noqa: FBT001
     """Do the same where nothing but processors is asked for and nobody sleeps: by counting."""
     p = partitions(s.partitions_at)[number]
     count = ints(s.chunks_at)[option]
     rooms = ints(s.rooms_at)
-    most = 0
-    for node in range(p.first, p.last):
-        have = int(row[node])
-        if have > 0:
-            rooms[have] += 1
-            most = max(most, have)
+    most = _count_rooms(s, row, number, now)
     # The lowest level to which nodes are filled with fewer than ``count``: see `_spread`.
     high, given, above = most, 0, 0
     while high > 0:
@@ -326,7 +340,8 @@ def _spread_units(s: Record, row: Floats, number: int, option: int) -> bool:
     if high == 0:
         return count == 0
     left = count - given
-    for node in range(p.first, p.last):
+    node = _following(s, p.first, now)
+    while node < p.last:
         some = int(row[node]) - high
         if some >= 0:
             if left > 0:
@@ -334,6 +349,7 @@ def _spread_units(s: Record, row: Floats, number: int, option: int) -> bool:
                 left -= 1
             if some > 0:
                 _take(s, node, some)
+        node = _following(s, node + 1, now)
     return True
 
 
@@ -347,18 +363,24 @@ def place(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
     if rule == FIRST_FIT or s.pooled or partitions(s.partitions_at)[number].whole:
         return _first_fit(s, row, base, number, option)
     if rule == BEST_FIT and s.unit and s.sleeps == 0 and base == 0:
-        return _best_fit_units(s, row, number, option)
+        return _best_fit_units(s, row, number, option, False)  # noqa: FBT003
     if rule == BEST_FIT:
         return _best_fit(s, row, base, number, option)
     if s.unit and s.sleeps == 0 and base == 0:
-        return _spread_units(s, row, number, option)
+        return _spread_units(s, row, number, option, False)  # noqa: FBT003
     return _spread(s, row, base, number, option)
 
 
 @callee
 def place_now(s: Record, number: int, option: int) -> bool:
     """Find nodes for a job of a partition by what is free now."""
+    avail = floats(s.avail_at)
     rule = partitions(s.partitions_at)[number].placement
-    if s.unit and rule == FIRST_FIT and s.sleeps == 0:
+    if not s.unit or s.sleeps > 0:
+        return place(s, avail, 0, number, option)
+    s.got = 0
+    if rule == FIRST_FIT:
         return _first_fit_now(s, number, option)
-    return place(s, floats(s.avail_at), 0, number, option)
+    if rule == BEST_FIT:
+        return _best_fit_units(s, avail, number, option, True)  # noqa: FBT003
+    return _spread_units(s, avail, number, option, True)  # noqa: FBT003

@@ -59,14 +59,18 @@ def _precedes(one: Record, other: Record) -> bool:
 def _fill(s: Record, entry: Record, job: int) -> None:
     """Describe a waiting job in its queue."""
     first, count = choices(s, job)
-    procs, expect = np.inf, np.inf
+    procs, expect, demand = np.inf, np.inf, np.inf
+    last = s.shared - 1
     for option in range(first, first + count):
         need = ints(s.chunks_at)[option] * floats(s.chunk_at)[option * s.kinds]
         procs = min(procs, need)
         expect = min(expect, known_left(s, job, option))
+        if last >= 0:
+            demand = min(demand, floats(s.demand_at)[option * s.shared + last])
     entry.job = job
     entry.procs = procs
     entry.expect = expect
+    entry.demand = demand
 
 
 @callee

@@ -80,7 +80,7 @@ ADDRESSES = _fields(
     "most_jobs most_procs jobs_in procs_in",
     "row_time row_code row_job row_node",
     "begin end_of reserved_node reserved_amount by_end step_time step_resource step_capacity",
-    "shares usages usages_since helds draws timeout delay capacity cores number hosts",
+    "shares shares_known usages usages_since helds draws timeout delay capacity cores number hosts",
     # By job: what becomes of it; its phase, slot and key; chains of dependents.
     "submitted start ended state option lost saved phase slot_of key",
     "first_dependent next_dependent dependent",
@@ -88,9 +88,9 @@ ADDRESSES = _fields(
     # of the latter two. Totals of rows; capacities of machine-wide resources now.
     "free avail later both window total_avail total_both total_later capacity_now",
     "scratch_capacity dip_values",
-    # By node: states, jobs on it, idle since, down since, meant by a reservation; scratch. Nodes
-    # counted by what they have free; a bit for each that has a processor for new starts, and one
-    # behind the last.
+    # By node: states, jobs on it (where nodes sleep), idle since, down since, meant by a
+    # reservation; scratch. Nodes counted by what they have free; a bit for each that has a
+    # processor for new starts, and one behind the last.
     "up draining usable jobs_on since down_since planned scratch victims came rooms bits",
     # Tables of records, as below.
     "partitions slots links ends queue stack claims changes dips got",
@@ -143,10 +143,14 @@ END = np.dtype([("expected", "f8"), ("amount", "f8"), ("slot", "i8")], align=Tru
 """A running job's expected end, its processors and slot; sorted."""
 
 QUEUED = np.dtype(
-    [("key", "f8"), ("rank", "i8"), ("job", "i8"), ("procs", "f8"), ("expect", "f8")], align=True
+    [
+        *[("key", "f8"), ("rank", "i8"), ("job", "i8")],
+        *[(name, "f8") for name in ("procs", "expect", "demand")],
+    ],
+    align=True,
 )
-"""A waiting job: its place by (rank, key, job), the fewest processors and the shortest time that
-it may take."""
+"""A waiting job: its place by (rank, key, job), the fewest processors, the shortest time and the
+least of the last machine-wide resource (power, where there is a cap) that it may take."""
 
 CLAIM = np.dtype([("begin", "f8"), ("until", "f8"), ("option", "i8")], align=True)
 """A reservation made in this pass, of which other partitions see the machine-wide part."""
@@ -154,6 +158,9 @@ CLAIM = np.dtype([("begin", "f8"), ("until", "f8"), ("option", "i8")], align=Tru
 CHANGE = np.dtype([("time", "f8"), ("amount", "f8"), ("node", "i8"), ("which", "i8")], align=True)
 DIP = np.dtype([("time", "f8"), ("node", "i8"), ("which", "i8")], align=True)
 """What the calendar does later, and where availability shrinks: `onega.kernels.detailed_dips`."""
+
+SHARE = np.dtype([("now", "f8"), ("total", "f8"), ("held", "f8"), ("factor", "f8")], align=True)
+"""A user's fair-share factor, and what it was computed from."""
 
 STACKED = np.dtype([("since", "f8"), ("count", "i8")], align=True)
 ATTEMPT = np.dtype(
@@ -187,6 +194,7 @@ logged = viewer("Logged", LOGGED)
 stretches = viewer("Stretch", STRETCH)
 heap_entries = viewer("Entry", ENTRY)
 dues = viewer("Due", DUE)
+shares_known = viewer("Share", SHARE)
 rate_levels = sized_viewer(LEVEL)
 rate_switches = viewer("Switch", SWITCH)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import callee, floats, ints, small
-from onega.kernels.detailed_state import Record
+from onega.kernels.detailed_state import Record, shares_known
 
 LN2 = float(np.log(2.0))
 
@@ -41,19 +41,30 @@ def total_usage(s: Record) -> float:
     return _decayed(s, s.usage, s.usage_since, s.held)
 
 
-@callee
-def multifactor_key(s: Record, job: int, total: float) -> float:
-    """Return minus the multifactor priority of a job; ``total``: everybody's usage."""
-    user = ints(s.user_at)[job]
-    share = 1.0
-    if total != 0.0:
+@small
+def _fair_share(s: Record, user: int, total: float) -> float:
+    """Return a user's fair-share factor; his jobs have it in common at one instant."""
+    known = shares_known(s.shares_known_at)[user]
+    if known.now != s.now or known.total != total or known.held != floats(s.helds_at)[user]:
         usage = _decayed(
             s,
             floats(s.usages_at)[user],
             floats(s.usages_since_at)[user],
             floats(s.helds_at)[user],
         )
-        share = 2.0 ** (-(usage / total) / floats(s.shares_at)[user])
+        known.now = s.now
+        known.total = total
+        known.held = floats(s.helds_at)[user]
+        known.factor = 2.0 ** (-(usage / total) / floats(s.shares_at)[user])
+    return known.factor
+
+
+@callee
+def multifactor_key(s: Record, job: int, total: float) -> float:
+    """Return minus the multifactor priority of a job; ``total``: everybody's usage."""
+    share = 1.0
+    if total != 0.0:
+        share = _fair_share(s, ints(s.user_at)[job], total)
     age = min(1.0, (s.now - floats(s.submitted_at)[job]) / s.max_age)
     size = ints(s.procs_at)[ints(s.first_option_at)[job]] / s.procs
     return -(

@@ -62,10 +62,10 @@ def _sink(entry: Records, size: int, place: int, last: int) -> None:
             break
         child = entry[below]
         if below + 1 < size:
+            # Which child is smaller is a toss-up: computed, not branched on.
             right = entry[below + 1]
-            if right.key < child.key or (right.key == child.key and right.seq < child.seq):
-                below += 1
-                child = entry[below]
+            below += (right.key < child.key) | ((right.key == child.key) & (right.seq < child.seq))
+            child = entry[below]
         if key < child.key or (key == child.key and seq < child.seq):
             break
         _put(entry, place, child.key, child.seq, child.slot)

@@ -193,6 +193,7 @@ class Memory:
             )
         shares = np.zeros(0) if weights is None else weights.shares
         self.bind("shares", shares)
+        self.bind("shares_known", np.full(shares.size, np.nan, layout.SHARE), layout.SHARE)
         self.bind("usages", np.zeros(shares.size))
         self.bind("usages_since", np.full(shares.size, problem.t0))
         self.bind("helds", np.zeros(shares.size))
