@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,7 +21,7 @@ Steps = tuple[Floats, Floats]
 
 EPOCH_DAY = date(1970, 1, 1).toordinal()
 
-STEADY_DAYS = 14
+STEADY_DAYS = 28
 """No zone moves its clocks there and back within so many days."""
 
 
@@ -122,10 +124,13 @@ def _offsets(zone: tzinfo, days: Ints, moment: float) -> Floats:
         local = datetime.fromordinal(day) + timedelta(seconds=moment)
         return (local.replace(tzinfo=zone).utcoffset() or timedelta()).total_seconds()
 
-    spans = np.append(days[::STEADY_DAYS], days[-1])
-    at_span = np.array([offset(int(day)) for day in spans])
-    offsets = np.repeat(at_span[:-1], STEADY_DAYS)[: days.size]
-    for span in np.flatnonzero(np.diff(at_span)):
-        some = slice(span * STEADY_DAYS, (span + 1) * STEADY_DAYS)
-        offsets[some] = [offset(int(day)) for day in days[some]]
+    offsets = np.empty(days.size)
+    edges = [*range(0, days.size - 1, STEADY_DAYS), days.size - 1]
+    offsets[0] = at_edge = offset(int(days[0]))
+    for first, last in pairwise(edges):
+        before, at_edge = at_edge, offset(int(days[last]))
+        some, change = range(first + 1, last + 1), last + 1
+        if at_edge != before:
+            change = first + 1 + bisect(some, 0, key=lambda at: offset(int(days[at])) != before)
+        offsets[first + 1 : change], offsets[change : last + 1] = before, at_edge
     return offsets

@@ -152,6 +152,9 @@ def with_patience(table: TableEvents, due: Floats) -> TableEvents:
     job = np.flatnonzero(~np.isnan(due))
     job = job[stable_order(due[job])]
     time = due[job]
+    if table.time.size == 0:
+        nobody = np.full(job.size, -1)
+        return TableEvents(time, np.full(job.size, CANCEL), job, nobody)
     place = np.searchsorted(time, table.time, side="left")
     return TableEvents(
         np.insert(time, place, table.time),

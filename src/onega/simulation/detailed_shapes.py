@@ -15,6 +15,7 @@ from onega.core.report import Finding
 from onega.core.speedup import Speedup, widths_on_offer
 from onega.core.tables import TableLike, cast_column, frame_of
 from onega.core.workload import Workload
+from onega.kernels.shapes import Offered, Own, Shaped, offer_shapes
 from onega.simulation.detailed_layout import POWER, Layout
 from onega.simulation.detailed_problem import Flags, Floats, Ints, Options
 from onega.simulation.setup import make_jobs, rows
@@ -47,8 +48,8 @@ class Shapes:
         """Return where each job's options begin, and how many there are."""
         if self.job.size == jobs:
             return self.job, np.ones(jobs, np.int64)
-        count = np.bincount(self.job, minlength=jobs)
-        return np.cumsum(count) - count, count
+        first = np.flatnonzero(np.append(True, self.job[1:] != self.job[:-1]))
+        return first, np.diff(first, append=self.job.size)
 
     def of_jobs(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return for each option what its job has."""
@@ -90,8 +91,10 @@ def make_shapes(
         job, procs, runtime, estimate = _widths(
             workload, layout.cluster.procs, moldable, fixed, findings
         )
-        limited = (estimate > 0) & (estimate < runtime) & enforce_limits
-        work = np.where(limited, estimate, runtime) if enforce_limits else runtime
+        limited, work = np.zeros(job.size, bool), runtime
+        if enforce_limits:
+            limited = (estimate > 0) & (estimate < runtime)
+            work = np.where(limited, estimate, runtime)
         expect = work
         if policy.knowledge != "runtime":
             known = estimate > 0
@@ -127,36 +130,29 @@ def _widths(
     findings: list[Finding],
 ) -> tuple[Ints, Ints, Floats, Floats]:
     """Return job, width, run time and estimate (NaN: none) of every option, by job."""
-    jobs = np.arange(len(workload))
-    procs = np.asarray(workload.column("procs"), dtype=np.int64)
-    runtime = np.asarray(workload.column("runtime"), dtype=np.float64)
-    estimate = np.asarray(workload.column("estimate"), dtype=np.float64)
     if hasattr(moldable, "speedup"):
-        return _by_law(moldable, machine, fixed, (jobs, procs, runtime, estimate))  # type: ignore[arg-type]
+        procs, runtime, estimate = (
+            np.array(workload.column(name), kind)
+            for name, kind in (("procs", np.int64), ("runtime", float), ("estimate", float))
+        )
+        return _by_law(moldable, machine, fixed, (procs, runtime, estimate))  # type: ignore[arg-type]
     return _by_table(workload, moldable, fixed, findings)
 
 
 def _by_law(
-    law: Speedup, machine: int, fixed: Flags, own: tuple[Ints, Ints, Floats, Floats]
+    law: Speedup, machine: int, fixed: Flags, own: tuple[Ints, Floats, Floats]
 ) -> tuple[Ints, Ints, Floats, Floats]:
     """Offer each job that may be molded all widths beside its own: t(n) = t(p)·S(p)/S(n)."""
-    jobs, procs, runtime, estimate = own
     widths = np.array(widths_on_offer(law, machine), dtype=np.int64)
-    # A row for each job: its own width, then those on offer; without those that aren't another one.
-    width = np.empty((jobs.size, widths.size + 1), np.int64)
-    width[:, 0], width[:, 1:] = procs, widths
-    offered, count = np.ones(width.shape, bool), np.ones(jobs.size, np.int64)
-    for column, one in enumerate(widths, start=1):
-        other = (procs != one) & ~fixed
-        offered[:, column] = other
-        count += other
-    job = np.repeat(jobs, count)
-    own_speedup = law.speedup(procs)
-    factor = np.empty(width.shape)
-    factor[:, 0] = 1.0
-    np.divide(own_speedup[:, None], law.speedup(widths), out=factor[:, 1:])
-    chosen = factor[offered]
-    return job, width[offered], runtime[job] * chosen, estimate[job] * chosen
+    procs, runtime, estimate = own
+    room = procs.size * (widths.size + 1)
+    out = Shaped(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room), np.empty(room))
+    count = offer_shapes(
+        Own(procs, runtime, estimate, law.speedup(procs), fixed),
+        Offered(widths, law.speedup(widths)),
+        out,
+    )
+    return out.job[:count], out.procs[:count], out.runtime[:count], out.estimate[:count]
 
 
 def _by_table(
