@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from onega.core.errors import SimulationError
 from onega.core.fairness import Fairness, fairness
 from onega.core.history import Pieces, RateHistory
 from onega.core.intervals import Interval, batch_means
+from onega.core.lazy import lazy
 from onega.core.machine_state import MachineState, state_at
 from onega.core.plotting import Plottable
 from onega.core.policy import Policy
@@ -143,7 +143,7 @@ class Schedule(Plottable):
         """When the run began: at the first submission, or where a state was given."""
         return float(self.rates.since[0])
 
-    @cached_property
+    @lazy
     def last(self) -> float:
         """When the last job left the system, or its processors."""
         if self.chronicle is None:
@@ -170,12 +170,12 @@ class Schedule(Plottable):
             )
         return self.chronicle.events
 
-    @cached_property
+    @lazy
     def jobs(self) -> pl.DataFrame:
         """One row per job, in the workload's order (see docs/measures.md for each column)."""
         return measures.job_table(self)
 
-    @cached_property
+    @lazy
     def system(self) -> pl.DataFrame:
         """One row per instant at which something happened: the state right after it.
 

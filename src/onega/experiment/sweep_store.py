@@ -37,6 +37,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._lock = _locked(folder)
+        self._made: set[Path] = set()
 
     @classmethod
     @contextlib.contextmanager
@@ -94,7 +95,9 @@ class Store:
     def write(self, run: Run, content: bytes) -> None:
         """Store the file of a finished run; OSError if the disk is full, say."""
         path = run_path(self.folder, run.key)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.parent not in self._made:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._made.add(path.parent)
         place_file(path, content)
 
 
