@@ -127,13 +127,16 @@ def is_whole(path: Path) -> bool:
 
 def place_file(path: Path, content: bytes) -> None:
     """Write a file beside its place and rename it: there whole, or not at all."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    # By texts: paths as objects take longer than the disk.
+    folder, name = os.path.split(path)
+    beside = os.path.join(folder, f".{name}.{os.getpid()}.part")
     try:
-        beside.write_bytes(content)
-        beside.replace(path)
+        with open(beside, "wb") as file:
+            file.write(content)
+        os.replace(beside, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
+            Path(beside).unlink(missing_ok=True)
         raise
 
 
