@@ -207,10 +207,10 @@ class Memory:
             self.bind(name, np.full(self.jobs, np.nan))
         for name in ("lost", "saved", "key"):
             self.bind(name, np.zeros(self.jobs))
-        self.bind("state", np.full(self.jobs, codes.UNSTARTED), np.int64)
-        self.bind("option", np.full(self.jobs, -1), np.int64)
         for name in ("phase", "slot_of"):
             self.bind(name, np.zeros(self.jobs, np.int64), np.int64)
+        self.bind("state", np.full(self.jobs, codes.UNSTARTED), np.int64)
+        self.bind("option", np.full(self.jobs, -1), np.int64)
 
     def _machine(self) -> None:
         """Lay out nodes, rows of free amounts, partitions and accounts."""

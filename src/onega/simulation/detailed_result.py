@@ -14,7 +14,7 @@ from onega.core.workload import Workload
 from onega.kernels.detailed_codes import CHECKPOINT, TIMEOUT
 from onega.simulation.detailed_chronicle import RunChronicle
 from onega.simulation.detailed_problem import Floats, Ints, Outcome, Problem
-from onega.simulation.setup import in_rows, stable_order
+from onega.simulation.setup import in_rows
 
 
 def make_schedule(
@@ -85,16 +85,14 @@ def _work(problem: Problem, outcome: Outcome) -> Floats:
 
 
 def _pieces(problem: Problem, outcome: Outcome, by_arrival: Ints | None) -> Pieces | None:
-    """Return all stretches on processors, by row and time; None if each job has at most one."""
+    """Return all stretches on processors, as they began; None if each job has at most one."""
     if problem.events.time.size + problem.calendar.begin.size == 0:
         return None  # nothing that interrupts anybody
     job, start, end = outcome.attempt_job, outcome.attempt_start, outcome.attempt_end
     started = np.count_nonzero(np.isfinite(outcome.start))
     if job.size == started and np.array_equal(outcome.end[job], end):
         return None
-    row = job if by_arrival is None else by_arrival[job]
-    order = stable_order(row)  # attempts come by start
-    return Pieces(row[order], start[order], end[order])
+    return Pieces(job if by_arrival is None else by_arrival[job], start, end)
 
 
 def _as_run(
