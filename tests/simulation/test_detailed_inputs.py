@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import astuple
+from datetime import datetime, timedelta
 from math import gcd
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import polars as pl
@@ -39,6 +41,7 @@ from onega.kernels import detailed_codes as codes
 from onega.simulation.detailed import find_misfits
 from onega.simulation.detailed_arrivals import Circumstances
 from onega.simulation.detailed_build import prepare
+from onega.simulation.detailed_caps import Capacity, _daily
 from onega.simulation.detailed_draws import Outages, draw_failures, listed, merge
 from onega.simulation.detailed_groups import Users
 from onega.simulation.detailed_order import by_submission
@@ -592,6 +595,37 @@ def test_jobs_that_a_cap_never_lets_start():
     assert reasons(workload, capped([(0, 40), (50, 64)])) == []
     with pytest.raises(SimulationError, match="cap of 9 W is below what the idle machine draws"):
         ready(workload, capped(9))
+
+
+@pytest.mark.parametrize("zone", ["Europe/Stockholm", "Africa/Casablanca", "UTC"])
+def test_caps_by_the_time_of_day_over_years_are_those_of_each_day(zone):
+    """Casablanca put its clocks back for Ramadan, and forward again after it."""
+    meta = Meta(epoch=1.33e9, timezone=zone)
+    moments, watts = np.array([2.5 * 3600, 8 * 3600.0]), np.array([5.0, 7.0])
+    since, found = _daily(moments, watts, meta, (0.0, 4 * 365 * 86400.0))
+    local = ZoneInfo(zone)
+    day = datetime.fromtimestamp(1.33e9, local).replace(hour=0, minute=0, second=0, microsecond=0)
+    expected = {}
+    for number in range(-1, 4 * 365 + 2):
+        date = (day.replace(tzinfo=None) + timedelta(days=number)).replace(tzinfo=local)
+        for hours, value in ((2.5, 5.0), (8, 7.0)):
+            clock = date.replace(hour=int(hours), minute=int(hours % 1 * 60))
+            expected[clock.timestamp() - 1.33e9] = value
+    last = since[-1]
+    assert dict(zip(since, found, strict=True)) == {
+        time: value for time, value in expected.items() if time <= last
+    }
+    assert last > 4 * 365 * 86400.0 - 86400
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=12), st.integers(0, 3))
+def test_the_longest_time_with_enough_power(watts, level):
+    """One second each: the longest run of seconds with enough."""
+    cap = Capacity(
+        float(watts[0]), np.arange(1.0, len(watts)), np.array(watts[1:], float), (0.0, 99.0)
+    )
+    runs = "".join("x" if one >= level else " " for one in watts).split()
+    assert cap.longest(level, float(len(watts))) == max(map(len, runs), default=0)
 
 
 # -- what is drawn

@@ -276,8 +276,8 @@ def _job_rows(
     if shapes.job.size > count:
         first, options = shapes.first_and_count(count)
     shape = shapes.options
-    single = first if shapes.job.size > count else slice(None)
-    columns = Columns(submit, shape.work[single], shape.expect[single], shape.procs[single])
+    of_first = first if shapes.job.size > count else slice(None)
+    columns = Columns(submit, shape.work[of_first], shape.expect[of_first], shape.procs[of_first])
     queue_rank, factor = groups.queue_ranks(
         arrivals.jobs, tuple(layout.cluster.queues), places.queue
     )
@@ -296,7 +296,7 @@ def _job_rows(
         accounts=places.accounts.of_job,
         first_option=first,
         options=options,
-        limited=shapes.limited[single],
+        limited=shapes.limited[of_first],
         launch=launch,
         completion=completion,
         after=links[0],
