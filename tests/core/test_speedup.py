@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from onega import AmdahlSpeedup, DowneySpeedup, SimulationError
-from onega.core.speedup import widths_on_offer
+from onega.core.speedup import parse_speedup, widths_on_offer
 
 
 def test_amdahl():
@@ -48,8 +48,18 @@ def test_widths():
         (lambda: AmdahlSpeedup(0.5, widths=(0,)), "a width is at least 1"),
         (lambda: DowneySpeedup(0.5, 1), "average parallelism is at least 1"),
         (lambda: DowneySpeedup(5, -1), "sigma is at least 0"),
+        (lambda: parse_speedup("amdahl(1.5)"), "serial share is from 0 to 1"),
+        (lambda: parse_speedup("amdahl(0.1, 2)"), "not a speed-up law: 'amdahl"),
+        (lambda: parse_speedup("downey(16)"), "not a speed-up law"),
+        (lambda: parse_speedup("amdahl(x)"), "accepted: amdahl"),
+        (lambda: parse_speedup("gustafson(0.1)"), "not a speed-up law"),
     ],
 )
 def test_what_is_no_law(make, message):
     with pytest.raises(SimulationError, match=message):
         make()
+
+
+def test_laws_are_read_from_texts():
+    assert parse_speedup("amdahl(0.05)") == AmdahlSpeedup(0.05)
+    assert parse_speedup(" downey( 16, 1.5 ) ") == DowneySpeedup(16, 1.5)

@@ -317,6 +317,27 @@ def test_events_dependencies_and_patience_reach_the_simulator(tmp_path, monkeypa
     assert sorted(reached, key=lambda one: one[3:]) == expected
 
 
+def test_moldable_jobs_can_be_swept_by_their_law(tmp_path, monkeypatch):
+    """Only that the law reaches the simulator, as above."""
+    import importlib
+
+    module = importlib.import_module("onega.simulation.simulate")
+    original, reached = module.simulate, []
+
+    def note(workload, cluster, *, moldable, **more):
+        reached.append(moldable)
+        return original(workload, cluster, **more)
+
+    monkeypatch.setattr(module, "simulate", note)
+    spec = write_sweep(tmp_path, '[vary]\nmoldable = ["amdahl(0.05)", "downey(16, 1)"]\n')
+    assert onega.sweep(spec, tmp_path / "out").to_polars()["error"].null_count() == 2
+    laws = (onega.AmdahlSpeedup(0.05), onega.DowneySpeedup(16, 1))
+    assert sorted(reached, key=repr) == list(laws)
+    for wrong in ('"amdahl(2)"', '"gustafson(0.1)"', "0.05"):
+        with pytest.raises(onega.ExperimentError, match="moldable"):
+            onega.sweep(write_sweep(tmp_path, f"moldable = {wrong}\n"), tmp_path / "no")
+
+
 def test_workloads_travel_packed_and_arrive_whole(log):
     import pickle
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -82,6 +83,26 @@ class DowneySpeedup:
 
 
 Speedup = AmdahlSpeedup | DowneySpeedup
+
+
+_TEXT = re.compile(r"\s*(amdahl|downey)\s*\(([^()]*)\)\s*")
+
+
+def parse_speedup(text: str) -> Speedup:
+    """Read a law from a text: ``amdahl(serial)`` or ``downey(parallelism, sigma)``."""
+    found = _TEXT.fullmatch(text)
+    try:
+        values = [float(one) for one in found[2].split(",")] if found else []
+    except ValueError:
+        values = []
+    if found and found[1] == "amdahl" and len(values) == 1:
+        return AmdahlSpeedup(values[0])
+    if found and found[1] == "downey" and len(values) == 2:
+        return DowneySpeedup(values[0], values[1])
+    raise SimulationError(
+        f"not a speed-up law: {text!r}; accepted: amdahl(0.05), by the serial share, or "
+        "downey(16, 1), by parallelism and sigma"
+    )
 
 
 def widths_on_offer(law: Speedup, procs: int) -> list[int]:

@@ -14,6 +14,7 @@ from onega.core.cluster_tables import ClusterFile
 from onega.core.errors import ExperimentError, suggest
 from onega.core.laws import Law
 from onega.core.policy import TIES, Policy
+from onega.core.speedup import parse_speedup
 from onega.experiment.draws import RESAMPLES
 
 CASE: Final = "case"
@@ -64,6 +65,12 @@ def _law(value: Any) -> None:  # noqa: ANN401
     Law.parse(value)
 
 
+def _speedup(value: Any) -> None:  # noqa: ANN401
+    if not isinstance(value, str):
+        raise ValueError(f"must be a speed-up law, e.g. 'amdahl(0.05)', got {value!r}")
+    parse_speedup(value)
+
+
 CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     "trace": _path,
     "model": _path,
@@ -78,6 +85,7 @@ CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     "enforce_limits": _truth,
     "dependencies": _truth,
     "patience": _law,
+    "moldable": _speedup,
     "events": _path,
     "demands": _path,
     "procs": _number(1, whole=True),

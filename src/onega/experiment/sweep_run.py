@@ -19,6 +19,7 @@ from onega.core.cluster import Cluster
 from onega.core.cluster_file import make_cluster
 from onega.core.errors import ExperimentError, OnegaError
 from onega.core.meta import Meta
+from onega.core.speedup import parse_speedup
 from onega.core.workload import Workload
 from onega.experiment.draws import busy_processors
 from onega.experiment.resampling import resample
@@ -225,6 +226,8 @@ def measure(run: Run, sources: Sources) -> dict[str, Any]:
     cluster = sources.cluster(parameters)
     options = {name: parameters[name] for name in OF_SIMULATE if name in parameters}
     options |= {name: sources.tables[parameters[name]] for name in TABLES if name in parameters}
+    if "moldable" in parameters:
+        options["moldable"] = parse_speedup(parameters["moldable"])
     schedule = simulate(
         sources.workload(run, cluster.procs),
         cluster,
