@@ -21,7 +21,7 @@ from onega.kernels.detailed_choose import (
     plan_nodes,
     shorter,
 )
-from onega.kernels.detailed_codes import NO_BACKFILL
+from onega.kernels.detailed_codes import FIRST_FIT, NO_BACKFILL
 from onega.kernels.detailed_dips import (
     copy_row,
     deepen,
@@ -105,7 +105,7 @@ def first_time(s: Record, number: int, job: int, option: int, v: float) -> float
 
 
 @callee
-def _reserve(s: Record, number: int, option: int, lasting: float) -> None:
+def reserve_nodes(s: Record, number: int, option: int, lasting: float) -> None:
     """Take an option's nodes out of ``later``, and make ``both`` of it and ``avail``."""
     p = partitions(s.partitions_at)[number]
     avail, later, both = floats(s.avail_at), floats(s.later_at), floats(s.both_at)
@@ -240,7 +240,7 @@ def _reserve_first(s: Record, number: int, job: int, v: float) -> int:
     if w != np.inf:
         p.reserved = 1
         p.shadow = w
-        _reserve(s, number, option, known_left(s, job, option))
+        reserve_nodes(s, number, option, known_left(s, job, option))
     return -1
 
 
@@ -264,8 +264,11 @@ def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
     start(s, number, job, option)
     if s.planned:
         deepen(s, option, -np.inf, until)
-    if partitions(s.partitions_at)[number].reserved:
-        _narrow(s, number, option, reaching)
+    p = partitions(s.partitions_at)[number]
+    if p.reserved:
+        _narrow(s, number, option, reaching and until > v)  # of no length: nothing is held then
+        if not s.pooled and p.placement != FIRST_FIT:
+            p.kept = 0  # a reservation made now might lie on other nodes
 
 
 @small

@@ -252,6 +252,8 @@ def _expect_end(s: Record, slot: int, expected: float, amount: float) -> None:
     move(table, low + 1, low, size - low)
     table[low].expected = expected
     table[low].amount = amount
+    if s.shared == 1:
+        table[low].demand = floats(s.demand_at)[slots(s.slots_at)[slot].option]
     table[low].slot = slot
     ints(s.sizes_at)[ENDS] = size + 1
 

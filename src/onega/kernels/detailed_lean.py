@@ -4,7 +4,7 @@ There totals tell what fits and when: the reservation's begin (the *shadow*) com
 expected ends alone, and so does what a job beyond the shadow may take in a pool. On nodes only
 such a job needs to know which processors the reservation leaves; the rows that tell are made when
 the first of them asks. Both give the same schedules as `onega.kernels.detailed_easy`, which takes
-everything else. In a pool the calendar's dips (`onega.kernels.detailed_dips`) are looked at too.
+everything else. What the calendar takes away is in `onega.kernels.detailed_ahead`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints, move, small
+from onega.kernels.detailed_ahead import fits_dips, fits_on, look_ahead, lower_dips, time_of
 from onega.kernels.detailed_choose import allowed, none_allowed, shorter
-from onega.kernels.detailed_codes import NO_BACKFILL
-from onega.kernels.detailed_dips import deepen, list_changes, note_dips
+from onega.kernels.detailed_codes import FIRST_FIT, NO_BACKFILL
+from onega.kernels.detailed_dips import dip_between, look_through
+from onega.kernels.detailed_easy import first_time, reserve_nodes
 from onega.kernels.detailed_hold import start
-from onega.kernels.detailed_place import place, place_now, shared_fit
+from onega.kernels.detailed_place import place, place_now, shared_fit, sleep_state
 from onega.kernels.detailed_queue import choices, known_left
 from onega.kernels.detailed_state import (
     ENDS,
     Record,
-    changes,
-    dips,
     ends,
     gots,
     links,
@@ -35,132 +35,8 @@ from onega.kernels.engine import clock
 
 @small
 def is_lean(s: Record) -> bool:
-    """Tell whether totals are enough now: not with draining nodes, nor a calendar of nodes."""
-    return s.unit > 0 and s.drains == 0 and (s.pooled > 0 or not s.planned)
-
-
-@small
-def _fits_dips(s: Record, option: int, since: float, until: float) -> bool:
-    """Tell whether an option fits into a pool's dips after one time and before another."""
-    values = floats(s.dip_values_at)
-    for index in range(s.dips):
-        dip = dips(s.dips_at)[index]
-        if dip.time >= until:
-            return True
-        if dip.time > since:
-            need = float(ints(s.chunks_at)[option])
-            if dip.node < 0:
-                need = floats(s.demand_at)[option * s.shared + dip.which]
-            if need > values[index]:
-                return False
-    return True
-
-
-@small
-def _add_end(s: Record, index: int, number: int) -> float:
-    """Let what a running job holds be free in ``later``; return its processors."""
-    end = ends(s.ends_at)[index]
-    if s.shared > 0:
-        later = floats(s.later_at)
-        option = slots(s.slots_at)[end.slot].option
-        for g in range(s.shared):
-            later[s.nodes + g] += floats(s.demand_at)[option * s.shared + g]
-    if s.parts == 1 or slots(s.slots_at)[end.slot].partition == number:
-        return end.amount
-    return 0.0
-
-
-@small
-def _add_change(s: Record, index: int, number: int) -> float:
-    """Let the calendar change what is in ``later``; return the processors that a pool gains."""
-    one = changes(s.changes_at)[index]
-    if one.node < 0:
-        floats(s.later_at)[s.nodes + one.which] += one.amount
-        return 0.0
-    if one.node != partitions(s.partitions_at)[number].first:
-        return 0.0
-    return one.amount * floats(s.reserved_amount_at)[one.which]
-
-
-@callee
-def _find_pool_dips(s: Record, number: int, v: float, limit: float) -> None:
-    """List a pool's dips up to a time, each with what is left then, as `find_dips`."""
-    list_changes(s, v, limit)
-    s.dips = 0
-    s.dips_limit = limit
-    if s.changes == 0:
-        return
-    later, values = floats(s.later_at), floats(s.dip_values_at)
-    size = ints(s.sizes_at)[ENDS]
-    have = floats(s.avail_at)[partitions(s.partitions_at)[number].first]
-    for g in range(s.shared):
-        later[s.nodes + g] = floats(s.avail_at)[s.nodes + g]
-    end, change, index = 0, 0, 0
-    while index < s.changes:
-        time = changes(s.changes_at)[index].time
-        first = s.dips
-        index = note_dips(s, number, index, v)
-        while end < size and ends(s.ends_at)[end].expected <= time:
-            have += _add_end(s, end, number)
-            end += 1
-        while change < index:
-            have += _add_change(s, change, number)
-            change += 1
-        for at in range(first, s.dips):
-            dip = dips(s.dips_at)[at]
-            values[at] = have if dip.node >= 0 else later[s.nodes + dip.which]
-
-
-@callee
-def _first_time(s: Record, number: int, option: int, lasting: float, v: float) -> float:
-    """Return when an option fits by the expected ends; ∞ if never.
-
-    Leaves the processors free then in ``beside``, machine-wide resources in ``later``.
-    """
-    p = partitions(s.partitions_at)[number]
-    table = ends(s.ends_at)
-    size = ints(s.sizes_at)[ENDS]
-    later = floats(s.later_at)
-    need = float(ints(s.chunks_at)[option])
-    have = floats(s.total_avail_at)[number]
-    if s.planned:
-        have = floats(s.avail_at)[p.first]
-    for g in range(s.shared):
-        later[s.nodes + g] = floats(s.avail_at)[s.nodes + g]
-    w = v
-    end, change = 0, 0
-    while True:
-        while end < size and table[end].expected <= w:
-            have += _add_end(s, end, number)
-            end += 1
-        while change < s.changes and changes(s.changes_at)[change].time <= w:
-            have += _add_change(s, change, number)
-            change += 1
-        if (
-            have >= need
-            and shared_fit(s, later, s.nodes, option)
-            and (not s.planned or _fits_dips(s, option, w, w + lasting))
-        ):
-            p.beside = have
-            return w
-        following = np.inf
-        if end < size:
-            following = table[end].expected
-        if change < s.changes:
-            following = min(following, changes(s.changes_at)[change].time)
-        if following == np.inf:
-            return np.inf
-        w = following
-
-
-@callee
-def _deepen(s: Record, number: int, option: int, since: float, until: float) -> None:
-    """Let a pool's dips have less: a job holds its processors there."""
-    got = gots(s.got_at)[0]
-    got.node = partitions(s.partitions_at)[number].first
-    got.chunks = ints(s.chunks_at)[option]
-    s.got = 1
-    deepen(s, option, since, until)
+    """Tell whether totals are enough now: not with draining nodes."""
+    return s.unit > 0 and s.drains == 0
 
 
 @small
@@ -170,18 +46,18 @@ def _fits_now(s: Record, number: int, option: int, until: float) -> bool:
         return False
     if not shared_fit(s, floats(s.avail_at), s.nodes, option):
         return False
-    return not s.planned or _fits_dips(s, option, -np.inf, until)
+    if not s.planned:
+        return True
+    return fits_dips(s, option, -np.inf, until) and fits_on(
+        s, number, option, floats(s.avail_at), until
+    )
 
 
 @callee
-def _time_of(s: Record, number: int, option: int, lasting: float, v: float) -> float:
-    """Return when an option fits, the calendar looked at as far as need be."""
-    w = _first_time(s, number, option, lasting, v)
-    # If it lasts beyond what is known of the calendar, look further.
-    while s.planned and w + lasting > s.dips_limit:
-        _find_pool_dips(s, number, v, w + lasting if w < np.inf else np.inf)
-        w = _first_time(s, number, option, lasting, v)
-    return w
+def _time_of(s: Record, number: int, job: int, option: int, v: float) -> float:
+    """Return when an option fits; ∞ if never."""
+    w = time_of(s, number, option, known_left(s, job, option), v)
+    return first_time(s, number, job, option, v) if s.nodal else w
 
 
 @callee
@@ -195,7 +71,7 @@ def _soonest(s: Record, number: int, job: int, v: float) -> int:
             continue
         w = v
         if not _fits_now(s, number, option, v + lasting):
-            w = _time_of(s, number, option, lasting, v)
+            w = _time_of(s, number, job, option, v)
         until = w + lasting
         if until < over or (
             until == over and until < np.inf and ints(s.procs_at)[option] < ints(s.procs_at)[best]
@@ -209,7 +85,7 @@ def _reserve(s: Record, number: int, job: int, option: int, v: float) -> None:
     """Reserve for the first that can't start, if it ever fits."""
     p = partitions(s.partitions_at)[number]
     lasting = known_left(s, job, option)
-    w = _time_of(s, number, option, lasting, v)
+    w = _time_of(s, number, job, option, v)
     if w == np.inf:
         return
     p.reserved = 1
@@ -218,9 +94,14 @@ def _reserve(s: Record, number: int, job: int, option: int, v: float) -> None:
     p.lasting = lasting
     p.width = ints(s.procs_at)[option]
     p.built = 0
+    if s.nodal:
+        reserve_nodes(s, number, option, lasting)
+        p.built = 1
+        p.beside = np.inf
+        return
     if lasting > 0.0:
         if s.planned:
-            _deepen(s, number, option, w, w + lasting)
+            lower_dips(s, number, option, w, w + lasting)
         p.beside -= ints(s.chunks_at)[option]
         for g in range(s.shared):
             floats(s.later_at)[s.nodes + g] -= floats(s.demand_at)[option * s.shared + g]
@@ -259,13 +140,13 @@ def _build(s: Record, number: int) -> None:
     total = 0.0
     for node in range(p.first, p.last):
         both[node] = min(avail[node], later[node])
-        total += both[node]
+        total += max(both[node], 0.0)
     floats(s.total_both_at)[number] = total
     p.built = 1
 
 
 @small
-def _fits_beside(s: Record, number: int, option: int) -> bool:
+def _fits_beside(s: Record, number: int, option: int, until: float) -> bool:
     """Tell whether an option that fits now does so at the shadow too, beside the reservation."""
     p = partitions(s.partitions_at)[number]
     need = float(ints(s.chunks_at)[option])
@@ -275,7 +156,9 @@ def _fits_beside(s: Record, number: int, option: int) -> bool:
         return True
     if not p.built:
         _build(s, number)
-    return need <= floats(s.total_both_at)[number]
+    if need > floats(s.total_both_at)[number]:
+        return False
+    return fits_on(s, number, option, floats(s.both_at), until)
 
 
 @small
@@ -291,16 +174,24 @@ def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
     p = partitions(s.partitions_at)[number]
     until = v + known_left(s, job, option)
     reaching = _reaches(s, number, until, v)
-    if reaching and not s.pooled:
-        place(s, floats(s.both_at), 0, number, option)
-    elif not s.pooled:
-        place_now(s, number, option)
+    if not s.pooled:
+        row = floats(s.both_at if reaching else s.avail_at)
+        if s.nodal and dip_between(s, -np.inf, until):
+            look_through(s, number, row, -np.inf, until)
+            place(s, floats(s.window_at), 0, number, option)
+        elif reaching:
+            place(s, row, 0, number, option)
+        else:
+            place_now(s, number, option)
     start(s, number, job, option)
     if s.planned:
-        _deepen(s, number, option, -np.inf, until)
+        lower_dips(s, number, option, -np.inf, until)
     if not p.reserved:
         return
+    if not s.pooled and (s.sleeps > 0 or p.placement != FIRST_FIT):
+        p.kept = 0  # a reservation made now might lie on other nodes
     later = floats(s.later_at)
+    reaching = reaching and until > v  # a job of no length holds nothing then
     if reaching:
         p.beside -= ints(s.chunks_at)[option]
         for g in range(s.shared):
@@ -312,7 +203,7 @@ def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
             if reaching:
                 later[got.node] -= got.chunks
             left = min(avail[got.node], later[got.node])
-            floats(s.total_both_at)[number] += left - both[got.node]
+            floats(s.total_both_at)[number] += max(left, 0.0) - max(both[got.node], 0.0)
             both[got.node] = left
 
 
@@ -329,7 +220,7 @@ def _startable(s: Record, number: int, job: int, v: float) -> int:
             continue
         if best >= 0 and not shorter(s, job, option, best):
             continue
-        if _reaches(s, number, until, v) and not _fits_beside(s, number, option):
+        if _reaches(s, number, until, v) and not _fits_beside(s, number, option, until):
             continue
         best = option
     return best
@@ -418,6 +309,20 @@ def lean_newcomer(s: Record, number: int) -> bool:
 
 
 @callee
+def _next_depth(s: Record, number: int) -> float:
+    """Return when an idle node sleeps deeper at the earliest, or shortly before."""
+    p = partitions(s.partitions_at)[number]
+    soonest = np.inf
+    for node in range(p.first, p.last):
+        if ints(s.jobs_on_at)[node] == 0:
+            since = floats(s.since_at)[node]
+            state = sleep_state(s, since) + 1
+            if state < s.sleeps:
+                soonest = min(soonest, since + floats(s.timeout_at)[state])
+    return soonest - 1e-9 * (1.0 + abs(soonest)) if soonest < np.inf else np.inf
+
+
+@callee
 def pass_lean(s: Record, number: int) -> None:
     """One pass over a partition's queue."""
     p = partitions(s.partitions_at)[number]
@@ -425,12 +330,10 @@ def pass_lean(s: Record, number: int) -> None:
     p.reserved = 0
     p.kept = 0
     p.shadow = np.inf
+    s.nodal = 0
     queue = queued(s.queue_at)
     if s.planned:
-        longest = s.longest if s.molded else 0.0
-        for place in range(p.queue, p.queue + p.waiting):
-            longest = max(longest, queue[place].expect)
-        _find_pool_dips(s, number, v, v + longest)
+        look_ahead(s, number, v, v + (s.longest if s.molded else p.longest))
     totals = floats(s.total_avail_at)
     # Who stays moves up in blocks: those from ``since`` on belong to ``kept``.
     kept, since = p.queue, p.queue
@@ -462,3 +365,5 @@ def pass_lean(s: Record, number: int) -> None:
         read += 1
     move(queue, kept, since, size - since)
     p.waiting = kept + size - since - p.queue
+    if s.sleeps > 0 and not s.pooled:
+        p.depths_due = _next_depth(s, number)

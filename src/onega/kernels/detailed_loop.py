@@ -286,7 +286,8 @@ def _pass_partition(s: Record, number: int, own: Any) -> int:  # noqa: ANN401
         return BAD_KEY
     s.planned = s.active > 0 or s.next_withdrawal < s.withdrawals or s.next_step < s.steps
     # The order of sleeping nodes changes with time, and with it the reservation's nodes.
-    steady = (p.order == STATIC or p.order == MULTIFACTOR) and (s.sleeps == 0 or s.pooled)
+    awake = s.sleeps == 0 or s.pooled or s.now < p.depths_due
+    steady = (p.order == STATIC or p.order == MULTIFACTOR) and awake
     many = p.reservations > 1 or (s.shared > 0 and s.parts > 1)
     lean = is_lean(s)
     if steady and not many and (lean_newcomer(s, number) if lean else newcomer_only(s, number)):

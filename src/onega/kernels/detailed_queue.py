@@ -104,6 +104,7 @@ def queue_add(s: Record, job: int) -> None:
         move(queue, size + 1, size, 1)
         move(queue, place + 1, place, size - place)
         move(queue, place, size + 1, 1)
+    p.longest = queue[place].expect if p.waiting == 0 else max(p.longest, queue[place].expect)
     p.waiting += 1
     p.newcomers += 1
     p.newcomer = place

@@ -152,6 +152,7 @@ def _fire(s: Record, number: int) -> None:
         return
     planned = flags(s.planned_at)
     since = floats(s.since_at)
+    p.depths_due = -np.inf
     for node in range(p.first, p.last):
         if planned[node] and flags(s.up_at)[node] and depth_of(s, node) > 0:
             count = ints(s.cores_at)[node]

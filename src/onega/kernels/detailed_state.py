@@ -57,8 +57,9 @@ COUNTERS = [
         # The next start's number; spare slots and links; entries of the placement found last.
         "sequence spare_slot spare_link got",
         # Whether a pass is due; whether more than a submission happened since the last one;
-        # reservations that other partitions see; nodes that drain.
-        "pass_due changed claimed drains",
+        # reservations that other partitions see; nodes that drain; whether the calendar changes
+        # single nodes up to the time that matters.
+        "pass_due changed claimed drains nodal",
         # The calendar ahead: changes and dips listed; where a row stands that goes on in time.
         "changes dips planned row_end row_change",
         # Lines of the logs, their room, and what the next instant may need; who gave a bad key.
@@ -116,9 +117,13 @@ PARTITION = np.dtype(
         # Its option, and whether the rows of nodes at the shadow have been made.
         *[(name, "i8") for name in ("option", "built")],
         ("shadow", "f8"),
-        # Processors beside it at the shadow; how long it lasts.
+        # Processors beside it at the shadow; how long it lasts. The longest that anybody waiting
+        # is expected to take, or more.
         ("beside", "f8"),
         ("lasting", "f8"),
+        ("longest", "f8"),
+        # When the order of idle nodes changes because one sleeps deeper.
+        ("depths_due", "f8"),
         ("timer", "f8"),
     ],
     align=True,
@@ -139,8 +144,9 @@ LINK = np.dtype([("node", "i8"), ("chunks", "i8"), ("next", "i8"), ("spare", "i8
 """Chunks on one node, and the next link of the allocation (−1: none)."""
 
 GOT = np.dtype([("node", "i8"), ("chunks", "i8")], align=True)
-END = np.dtype([("expected", "f8"), ("amount", "f8"), ("slot", "i8")], align=True)
-"""A running job's expected end, its processors and slot; sorted."""
+END = np.dtype([("expected", "f8"), ("amount", "f8"), ("demand", "f8"), ("slot", "i8")], align=True)
+"""A running job's expected end, its processors, its part of the only machine-wide resource (if
+there is one) and its slot; sorted."""
 
 QUEUED = np.dtype(
     [

@@ -274,6 +274,7 @@ class Memory:
         table["stack"] = stacks[:-1]
         table["entries"] = widths > 0
         table["shadow"] = table["timer"] = np.inf
+        table["depths_due"] = -np.inf
         self.bind("partitions", table, layout.PARTITION)
         self.bind("queue", np.zeros(queues[-1], layout.QUEUED), layout.QUEUED)
         stack = np.zeros(stacks[-1], layout.STACKED)
