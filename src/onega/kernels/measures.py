@@ -1,7 +1,7 @@
 """Measures of a schedule, each in one pass over its columns.
 
-As array expressions they are a hundred small steps; between two of them threads that measure their
-runs at the same time hand Python's lock to and fro, which costs more than the arithmetic.
+As array expressions they are dozens of small steps, each with an array of its own, and each gives
+Python's lock away and takes it back; this way they take half the time.
 """
 
 from __future__ import annotations
