@@ -35,6 +35,7 @@ from onega.kernels.detailed_state import (
     ends,
     links,
     logged,
+    records,
     slots,
 )
 
@@ -113,7 +114,7 @@ def _node_event(s: Record, code: int, node: int) -> bool:
 @callee
 def _job_event(s: Record, code: int, job: int) -> bool:
     """Handle CANCEL, INTERRUPT or KILL; False if there is nothing to do."""
-    phase = ints(s.phase_at)[job]
+    phase = records(s.records_at)[job].phase
     running = LAUNCHING <= phase <= COMPLETING
     if phase == WAITING and code != INTERRUPT:
         cancel(s, job)

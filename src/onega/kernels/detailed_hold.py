@@ -27,6 +27,8 @@ from onega.kernels.detailed_state import (
     heap_size,
     links,
     partitions,
+    records,
+    shapes,
     slots,
 )
 from onega.kernels.detailed_usage import count_in, hold_usage
@@ -123,9 +125,12 @@ def refresh_node(s: Record, node: int) -> None:
 def _take_pooled(s: Record, slot: int, option: int, sign: int) -> None:
     """Take an option's processors out of a pool, or (sign −1) give them back."""
     node = partitions(s.partitions_at)[slots(s.slots_at)[slot].partition].first
-    chunks = ints(s.chunks_at)[option]
+    chunks = shapes(s.shapes_at)[option].chunks
     for k in range(s.kinds):
-        change_free(s, node, k, -sign * chunks * floats(s.chunk_at)[option * s.kinds + k])
+        amount = float(chunks)
+        if not s.unit:
+            amount *= floats(s.chunk_at)[option * s.kinds + k]
+        change_free(s, node, k, -sign * amount)
     # Every slot has a link of its own here: all lies on the pool's one node.
     one = links(s.links_at)[slot]
     one.node = node
@@ -286,14 +291,14 @@ def take(s: Record, number: int, job: int, option: int) -> int:
     slot.option = option
     slot.partition = number
     slot.seq = s.sequence
-    ints(s.slot_of_at)[job] = place
-    ints(s.option_at)[job] = option
+    records(s.records_at)[job].slot_of = place
+    records(s.records_at)[job].option = option
     _allocate(s, place, option)
-    procs = ints(s.procs_at)[option]
+    procs = shapes(s.shapes_at)[option].procs
     if s.accounts > 0:
         count_in(s, job, 1, procs)
     if s.factors:
-        hold_usage(s, ints(s.user_at)[job], float(procs))
+        hold_usage(s, records(s.records_at)[job].user, float(procs))
     attempt = attempts(s.attempts_at)[s.sequence]
     attempt.job = job
     attempt.start = s.now
@@ -310,7 +315,9 @@ def expect_end(s: Record, place: int, expected: float) -> None:
     """Note when a job is expected to end."""
     slot = slots(s.slots_at)[place]
     slot.expected = expected
-    amount = ints(s.chunks_at)[slot.option] * floats(s.chunk_at)[slot.option * s.kinds]
+    amount = float(shapes(s.shapes_at)[slot.option].chunks)
+    if not s.unit:
+        amount *= floats(s.chunk_at)[slot.option * s.kinds]
     _expect_end(s, place, expected, amount)
 
 
@@ -328,22 +335,22 @@ def _wake(s: Record, number: int, procs: int) -> float:
 @callee
 def start(s: Record, number: int, job: int, option: int) -> None:
     """Start a waiting job on the nodes found last."""
-    wake = _wake(s, number, ints(s.procs_at)[option]) if s.sleeps > 0 else 0.0
+    wake = _wake(s, number, shapes(s.shapes_at)[option].procs) if s.sleeps > 0 else 0.0
     place = take(s, number, job, option)
     slot = slots(s.slots_at)[place]
     expect_end(s, place, clock(s) + known_left(s, job, option))
-    if np.isnan(floats(s.start_at)[job]):
-        floats(s.start_at)[job] = s.now
-        if s.control == WORKLOAD and option != ints(s.first_option_at)[job]:
-            s.work_waiting -= work_left(s, job, ints(s.first_option_at)[job])
+    if np.isnan(records(s.records_at)[job].start):
+        records(s.records_at)[job].start = s.now
+        if s.control == WORKLOAD and option != records(s.records_at)[job].first_option:
+            s.work_waiting -= work_left(s, job, records(s.records_at)[job].first_option)
             s.work_waiting += work_left(s, job, option)
     s.waiting -= 1
     s.launching += 1
     note(s, STARTED, job, -1)
     attempts(s.attempts_at)[slot.seq].wake = wake
-    launch = floats(s.launch_at)[job]
+    launch = records(s.records_at)[job].launch
     if wake + launch > 0.0:
-        ints(s.phase_at)[job] = LAUNCHING
+        records(s.records_at)[job].phase = LAUNCHING
         push_time(s, place, s.now + wake + launch, slot.seq)
     else:
         begin_work(s, place)
@@ -355,7 +362,7 @@ def begin_work(s: Record, place: int) -> None:
     slot = slots(s.slots_at)[place]
     v = clock(s)
     left = work_left(s, slot.job, slot.option)
-    ints(s.phase_at)[slot.job] = WORKING
+    records(s.records_at)[slot.job].phase = WORKING
     attempts(s.attempts_at)[slot.seq].begin = s.now
     slot.begun = v
     slot.key = v + left
@@ -381,7 +388,7 @@ def stop_work(s: Record, place: int) -> None:
 def release(s: Record, place: int) -> None:
     """Take a job off its processors; it is in no heap any more."""
     slot = slots(s.slots_at)[place]
-    procs = ints(s.procs_at)[slot.option]
+    procs = shapes(s.shapes_at)[slot.option].procs
     _forget_end(s, place)
     _give_back(s, place)
     if s.sleeps > 0 and s.pooled:
@@ -389,7 +396,7 @@ def release(s: Record, place: int) -> None:
     if s.accounts > 0:
         count_in(s, slot.job, -1, -procs)
     if s.factors:
-        hold_usage(s, ints(s.user_at)[slot.job], -float(procs))
+        hold_usage(s, records(s.records_at)[slot.job].user, -float(procs))
     attempts(s.attempts_at)[slot.seq].end = s.now
     slots(s.slots_at)[s.spare_slot].spare = place
     s.spare_slot += 1

@@ -13,7 +13,13 @@ import numpy as np
 
 from onega.kernels.addressed import callee, floats, ints, move, small
 from onega.kernels.detailed_codes import MULTIFACTOR, OWN, STATIC
-from onega.kernels.detailed_state import Record, partitions, queued
+from onega.kernels.detailed_state import (
+    Record,
+    partitions,
+    queued,
+    records,
+    shapes,
+)
 from onega.kernels.detailed_usage import multifactor_key, total_usage
 from onega.kernels.keyed import builtin_key
 
@@ -24,25 +30,25 @@ MOST_MOVES = 16
 @small
 def choices(s: Record, job: int) -> tuple[int, int]:
     """Return a job's first option and their number; once started, it keeps the one it took."""
-    taken = ints(s.option_at)[job]
+    taken = records(s.records_at)[job].option
     if taken >= 0:
         return taken, 1
-    return ints(s.first_option_at)[job], ints(s.options_at)[job]
+    return records(s.records_at)[job].first_option, records(s.records_at)[job].options
 
 
 @small
 def known_left(s: Record, job: int, option: int) -> float:
     """Return what the scheduler knows of the work left."""
-    expect = floats(s.expect_at)[option]
-    saved = floats(s.saved_at)[job]
+    expect = shapes(s.shapes_at)[option].expect
+    saved = records(s.records_at)[job].saved
     return expect if saved == 0.0 else max(expect - saved, 0.0)
 
 
 @small
 def work_left(s: Record, job: int, option: int) -> float:
     """Return the work left, beyond what checkpoints have saved."""
-    work = floats(s.work_at)[option]
-    saved = floats(s.saved_at)[job]
+    work = shapes(s.shapes_at)[option].work
+    saved = records(s.records_at)[job].saved
     return work if saved == 0.0 else work - saved
 
 
@@ -62,7 +68,9 @@ def _fill(s: Record, entry: Record, job: int) -> None:
     procs, expect, demand = np.inf, np.inf, np.inf
     last = s.shared - 1
     for option in range(first, first + count):
-        need = ints(s.chunks_at)[option] * floats(s.chunk_at)[option * s.kinds]
+        need = float(shapes(s.shapes_at)[option].chunks)
+        if not s.unit:
+            need *= floats(s.chunk_at)[option * s.kinds]
         procs = min(procs, need)
         expect = min(expect, known_left(s, job, option))
         if last >= 0:
@@ -76,7 +84,7 @@ def _fill(s: Record, entry: Record, job: int) -> None:
 @callee
 def queue_add(s: Record, job: int) -> None:
     """Let a job wait; its key has been computed where the order is sorted between passes."""
-    p = partitions(s.partitions_at)[ints(s.partition_at)[job]]
+    p = partitions(s.partitions_at)[records(s.records_at)[job].partition]
     queue = queued(s.queue_at)
     size = p.queue + p.waiting
     # The place behind the last is scratch: the entry is made there, then moved.
@@ -88,7 +96,7 @@ def queue_add(s: Record, job: int) -> None:
         fresh.key = float(ints(s.rank_at)[job])
     else:
         fresh.rank = ints(s.queue_rank_at)[job]
-        fresh.key = floats(s.key_at)[job]
+        fresh.key = records(s.records_at)[job].key
     if p.order == STATIC or p.order == MULTIFACTOR:
         low, high = p.queue, size
         if low < high and _precedes(queue[high - 1], fresh):
@@ -114,7 +122,7 @@ def queue_add(s: Record, job: int) -> None:
 @callee
 def queue_remove(s: Record, job: int) -> None:
     """Take a job out of its queue."""
-    p = partitions(s.partitions_at)[ints(s.partition_at)[job]]
+    p = partitions(s.partitions_at)[records(s.records_at)[job].partition]
     queue = queued(s.queue_at)
     place = p.queue
     while queue[place].job != job:
@@ -187,12 +195,12 @@ def recompute_keys(s: Record, number: int, own: Any) -> bool:  # noqa: ANN401
         job = entry.job
         if p.order == MULTIFACTOR:
             entry.key = multifactor_key(s, job, total)
-            floats(s.key_at)[job] = entry.key
+            records(s.records_at)[job].key = entry.key
             continue
-        option = ints(s.first_option_at)[job]
-        submit = floats(s.submitted_at)[job]
-        expect = floats(s.expect_at)[option]
-        procs = float(ints(s.procs_at)[option])
+        option = records(s.records_at)[job].first_option
+        submit = records(s.records_at)[job].submitted
+        expect = shapes(s.shapes_at)[option].expect
+        procs = float(shapes(s.shapes_at)[option].procs)
         if p.order == OWN:
             entry.key = own(s.now, submit, expect, procs)
             if np.isnan(entry.key):

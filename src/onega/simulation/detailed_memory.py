@@ -49,7 +49,6 @@ class Memory:
         self.bind("cores", cores[self.numbers], np.int64)
         self._columns()
         self._rules()
-        self._results()
         self._machine()
         self._running()
         self._tables()
@@ -119,22 +118,31 @@ class Memory:
         )
 
     def _columns(self) -> None:
-        """Point to the problem's own columns."""
+        """Bring together what the problem says of jobs and options."""
         jobs, options = self.problem.jobs, self.problem.options
-        for name in ("submit", "queue_factor", "launch", "completion", "think"):
+        for name in ("submit", "queue_factor", "think"):
             self.bind(name, getattr(jobs, name))
-        for name in ("partition", "user", "rank", "queue_rank", "first_option", "options", "after"):
+        for name in ("rank", "queue_rank", "after"):
             self.bind(name, getattr(jobs, name), np.int64)
         self.bind("account", jobs.accounts if self.problem.account_jobs.size else (), np.int64)
-        self.bind("limited", jobs.limited.view(np.uint8), np.uint8)
         self.bind("initial_start", jobs.initial_start)
         self.bind("initial_done", jobs.initial_done)
-        plain = (jobs.after < 0) & np.isnan(jobs.initial_start)
-        self.bind("plain", plain.view(np.uint8), np.uint8)
-        for name in ("work", "expect", "chunk", "demand"):
+        records = np.zeros(self.jobs, layout.JOB)
+        for name in ("launch", "completion", "partition", "user", "first_option", "options"):
+            records[name] = getattr(jobs, name)
+        records["limited"] = jobs.limited
+        records["plain"] = (jobs.after < 0) & np.isnan(jobs.initial_start)
+        for name in ("submitted", "start", "ended"):
+            records[name] = np.nan
+        records["state"] = codes.UNSTARTED
+        records["option"] = -1
+        self.bind("records", records, layout.JOB)
+        shapes = np.empty(options.procs.size, layout.SHAPE)
+        for name in ("work", "expect", "procs", "chunks"):
+            shapes[name] = getattr(options, name)
+        self.bind("shapes", shapes, layout.SHAPE)
+        for name in ("chunk", "demand"):
             self.bind(name, getattr(options, name))
-        for name in ("procs", "chunks"):
-            self.bind(name, getattr(options, name), np.int64)
         self._dependents()
 
     def _dependents(self) -> None:
@@ -200,17 +208,6 @@ class Memory:
         sleep = problem.sleep
         self.bind("timeout", np.zeros(0) if sleep is None else sleep.timeout)
         self.bind("delay", np.zeros(0) if sleep is None else sleep.delay)
-
-    def _results(self) -> None:
-        """Make room for what becomes of each job."""
-        for name in ("submitted", "start", "ended"):
-            self.bind(name, np.full(self.jobs, np.nan))
-        for name in ("lost", "saved", "key"):
-            self.bind(name, np.zeros(self.jobs))
-        for name in ("phase", "slot_of"):
-            self.bind(name, np.zeros(self.jobs, np.int64), np.int64)
-        self.bind("state", np.full(self.jobs, codes.UNSTARTED), np.int64)
-        self.bind("option", np.full(self.jobs, -1), np.int64)
 
     def _machine(self) -> None:
         """Lay out nodes, rows of free amounts, partitions and accounts."""
@@ -381,6 +378,12 @@ class Memory:
     def outcome(self) -> Outcome:
         """Bring together what happened."""
         arrays = self.arrays
+        names = ("submitted", "start", "ended", "lost", "state", "option")
+        kinds = (*4 * (np.float64,), *2 * (np.int64,))
+        jobs = {
+            name: arrays["records"][name].astype(kind)
+            for name, kind in zip(names, kinds, strict=True)
+        }
         attempts = arrays["attempts"][: int(self.state[0]["sequence"])]
         log = self._joined("log")
         parts = self._joined("stretch")
@@ -392,12 +395,12 @@ class Memory:
             "switch": (switches, ("time", "level")),
         }
         return Outcome(
-            submit=arrays["submitted"],
-            start=arrays["start"],
-            end=arrays["ended"],
-            state=arrays["state"],
-            option=arrays["option"],
-            lost_work=arrays["lost"],
+            submit=jobs["submitted"],
+            start=jobs["start"],
+            end=jobs["ended"],
+            state=jobs["state"],
+            option=jobs["option"],
+            lost_work=jobs["lost"],
             **{
                 f"{prefix}_{name}": table[name]
                 for prefix, (table, names) in columns.items()
