@@ -3,7 +3,7 @@
 ::
 
     DIR/sweep.json             what is swept: the spec, digests of the files it reads, the version
-    DIR/runs/ab/abcd….parquet  one finished run, under the digest of all it depends on
+    DIR/runs/a/abcd….parquet   one finished run, under the digest of all it depends on
     DIR/lock                   held while somebody works here
 
 A file is written beside its place and renamed, so that it is there whole or not at all: ``kill -9``
@@ -37,7 +37,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._lock = _locked(folder)
-        self._made: set[Path] = set()
+        self._made: set[str] = set()
 
     @classmethod
     @contextlib.contextmanager
@@ -93,12 +93,16 @@ class Store:
         return stored_keys(self.folder)
 
     def write(self, run: Run, content: bytes) -> None:
-        """Store the file of a finished run; OSError if the disk is full, say."""
-        path = run_path(self.folder, run.key)
-        if path.parent not in self._made:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._made.add(path.parent)
-        place_file(path, content)
+        """Store the file of a finished run; OSError if the disk is full, say.
+
+        There are 16 sub-folders, because there may be a million runs. Texts, not paths: objects
+        take longer than the disk.
+        """
+        folder = os.path.join(self.folder, "runs", run.key[:1])
+        if folder not in self._made:
+            os.makedirs(folder, exist_ok=True)
+            self._made.add(folder)
+        place_file(os.path.join(folder, f"{run.key}.parquet"), content)
 
 
 def run_files(folder: Path) -> Iterator[Path]:
@@ -111,11 +115,6 @@ def stored_keys(folder: Path) -> set[str]:
     return {path.stem for path in run_files(folder) if is_whole(path)}
 
 
-def run_path(folder: Path, key: str) -> Path:
-    """Return where a run's file is; 256 sub-folders, because there may be a million."""
-    return folder / "runs" / key[:2] / f"{key}.parquet"
-
-
 def is_whole(path: Path) -> bool:
     """Tell whether a Parquet file begins and ends as one."""
     with path.open("rb") as file:
@@ -125,9 +124,8 @@ def is_whole(path: Path) -> bool:
         return file.read(4) == MAGIC
 
 
-def place_file(path: Path, content: bytes) -> None:
+def place_file(path: str | Path, content: bytes) -> None:
     """Write a file beside its place and rename it: there whole, or not at all."""
-    # By texts: paths as objects take longer than the disk.
     folder, name = os.path.split(path)
     beside = os.path.join(folder, f".{name}.{os.getpid()}.part")
     try:
