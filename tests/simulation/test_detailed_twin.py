@@ -10,7 +10,12 @@ from hypothesis import HealthCheck, given, settings
 
 import onega
 from onega.core.cluster import RateControl
+from onega.core.events import Events
+from onega.core.policy import Policy
+from onega.core.rng import seed_sequence
 from onega.simulation import detailed_run
+from onega.simulation.detailed_arrivals import Circumstances
+from onega.simulation.detailed_build import prepare
 from onega.simulation.detailed_problem import Outcome, Problem
 from reference.detailed import run_exactly
 from reference.detailed_build import Draft, build
@@ -131,7 +136,97 @@ def test_without_features_it_is_the_plain_engine(policy, control):
     np.testing.assert_array_equal(got.end, plain.end)
 
 
+SLEEP = (
+    onega.SleepState(timeout=60, power=5, delay=8, wake_power=80),
+    onega.SleepState(timeout=600, power=1, delay=32, wake_power=80),
+)
+POWER = onega.Power(busy=100, idle=40)
+NODES = {"nodes": [onega.NodeGroup(8, 4)]}
+SCARCE = {"nodes": [onega.NodeGroup(8, 4, memory="4GB")]}
+ASLEEP = {"sleep": onega.Sleep(SLEEP, wake_ahead=True), "power": POWER}
+CAP = {"power": POWER, "power_cap": [(2000.0 * n, (2900.0, 3200.0)[n % 2]) for n in range(40)]}
+QUEUES = {
+    "queues": [
+        onega.Queue(1, priority=2, max_procs_per_user=24),
+        onega.Queue(2, priority=1, max_jobs=6, default=True),
+    ]
+}
+MACHINES = {
+    "pool asleep": ASLEEP,
+    "power cap in steps": CAP,
+    "licences": {"resources": {"licence": 20}},
+    "nodes of one": {"nodes": [onega.NodeGroup(32)]},
+    "first fit": NODES,
+    "best fit": NODES | {"placement": "best-fit"},
+    "spread": NODES | {"placement": "spread"},
+    "whole nodes": NODES | {"whole_nodes": True},
+    "little memory": SCARCE,
+    "little memory, best fit": SCARCE | {"placement": "best-fit"},
+    "nodes asleep": NODES | ASLEEP,
+    "best fit asleep": NODES | ASLEEP | {"placement": "best-fit"},
+    "whole nodes asleep": NODES | ASLEEP | {"whole_nodes": True},
+    "queues": QUEUES,
+    "all": NODES | ASLEEP | CAP | QUEUES | {"resources": {"licence": 20}},
+}
+RESERVED = {
+    "time": [3000.0, 30_000.0, 60_000.0],
+    "event": ["reserve"] * 3,
+    "node": ["1-3", "2", "5-8"],
+    "until": [9000.0, 40_000.0, 66_000.0],
+}
+
+
+def made_log(seed: int, count: int) -> onega.Workload:
+    """Whole seconds, a queue that seldom empties: jobs wait, are overtaken, outlive estimates."""
+    rng = np.random.default_rng(seed)
+    runtime = rng.integers(1, 1200, count)
+    return onega.Workload(
+        {
+            "submit": np.cumsum(rng.integers(0, 260, count)).astype(float),
+            "runtime": runtime.astype(float),
+            "procs": rng.choice([1, 1, 2, 3, 4, 8, 12, 24], count),
+            "estimate": (runtime + rng.choice([-200, 0, 0, 300, 3000], count)).clip(1) * 1.0,
+            "user": rng.integers(1, 5, count),
+            "queue": rng.integers(1, 3, count),
+            "memory": rng.choice([1e5, 1e6, 2e6], count),  # kB a processor
+        }
+    ).with_machine(32)
+
+
+def as_problem(log: onega.Workload, machine: str) -> Problem:
+    """Say what `simulate` would run, with three reservations where there are nodes."""
+    given = MACHINES[machine]
+    events = Events.of(RESERVED) if "nodes" in given else None
+    demands = None
+    if "resources" in given:
+        demands = {"job": log.column("job"), "licence": log.column("procs") // 2}
+    ready = prepare(
+        log,
+        onega.Cluster(32, **given),
+        Policy.parse("easy").knowing("estimate"),
+        Circumstances(events=events, demands=demands),
+        enforce_limits=False,
+        seed=seed_sequence(1),
+    )
+    assert not ready.misfits
+    return ready.problem(ready.first_horizon())
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_equal_on_a_log(machine):
+    assert check(as_problem(made_log(1, 150), machine))
+
+
 @pytest.mark.verification
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("machine", MACHINES)
+def test_equal_on_logs(machine):
+    for seed in range(2, 10):
+        assert check(as_problem(made_log(seed, 400), machine))
+
+
+@pytest.mark.verification
+@pytest.mark.timeout(3000)
 def test_equal_longer_many():
     check_seeds(lambda seed: random_mixture(seed, 120), 1000, 300)
 
