@@ -378,12 +378,7 @@ class Memory:
     def outcome(self) -> Outcome:
         """Bring together what happened."""
         arrays = self.arrays
-        names = ("submitted", "start", "ended", "lost", "state", "option")
-        kinds = (*4 * (np.float64,), *2 * (np.int64,))
-        jobs = {
-            name: arrays["records"][name].astype(kind)
-            for name, kind in zip(names, kinds, strict=True)
-        }
+        jobs = arrays["records"]
         attempts = arrays["attempts"][: int(self.state[0]["sequence"])]
         log = self._joined("log")
         parts = self._joined("stretch")
@@ -395,12 +390,12 @@ class Memory:
             "switch": (switches, ("time", "level")),
         }
         return Outcome(
-            submit=jobs["submitted"],
-            start=jobs["start"],
-            end=jobs["ended"],
-            state=jobs["state"],
-            option=jobs["option"],
-            lost_work=jobs["lost"],
+            submit=jobs["submitted"].copy(),
+            start=jobs["start"].copy(),
+            end=jobs["ended"].copy(),
+            state=jobs["state"].astype(np.int64),
+            option=jobs["option"].astype(np.int64),
+            lost_work=jobs["lost"].copy(),
             **{
                 f"{prefix}_{name}": table[name]
                 for prefix, (table, names) in columns.items()
