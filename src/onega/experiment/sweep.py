@@ -17,7 +17,7 @@ from onega.core.cluster import OnegaWarning
 from onega.core.plotting import Plottable
 from onega.core.workload import Workload
 from onega.experiment.sweep_design import Design, Run
-from onega.experiment.sweep_file import ABOUT, WHOLE, RunFile, make_file
+from onega.experiment.sweep_file import ABOUT, WHOLE, RunFile, make_and_store, make_file
 from onega.experiment.sweep_prepare import Prepared, prepare
 from onega.experiment.sweep_store import (
     Store,
@@ -26,7 +26,7 @@ from onega.experiment.sweep_store import (
     read_design,
     run_files,
 )
-from onega.experiment.workers import Workers, run_each
+from onega.experiment.workers import Running, Threads, Workers, run_each
 from onega.models.base import WorkloadModel
 
 SpecLike = str | os.PathLike[str] | Mapping[str, Any]
@@ -268,14 +268,13 @@ class _Driver:
         self._tell()
         if not missing:
             return  # nobody has to be started for nothing
-        running = run_each(make_file, missing, shared=self._plan.sources, workers=workers)
+        running = self._start(missing, workers)
         # Closed here and not when it is collected: an exception would be swallowed there.
         with contextlib.closing(running):
             for place, file, error in running:
                 run = missing[place]
                 if error is None:
-                    self._unwritten.append((run, file))
-                    self._write()
+                    self._keep(run, file)
                 else:
                     self.problems.append(f"run {run.number}: {_words(error)}")
                 self._tell()
@@ -283,6 +282,22 @@ class _Driver:
         self.problems += [
             f"run {run.number}: can't be stored: {self._reason}" for run, _ in self._unwritten
         ]
+
+    def _start(self, missing: list[Run], workers: Workers | None) -> Running:
+        """Hand out runs; threads store what they made themselves."""
+        sources = self._plan.sources
+        if workers is None or isinstance(workers, Threads):
+            return run_each(make_and_store, missing, shared=(sources, self._store), workers=workers)
+        return run_each(make_file, missing, shared=sources, workers=workers)
+
+    def _keep(self, run: Run, file: RunFile) -> None:
+        """Count a finished run, stored if it isn't yet."""
+        if file.stored:
+            self._done += 1
+            self._failed += file.failed
+        else:
+            self._unwritten.append((run, file))
+        self._write()
 
     def _missing(self) -> list[Run]:
         """Return the runs to make, each once; those with the same jobs after one another."""

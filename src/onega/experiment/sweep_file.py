@@ -1,6 +1,7 @@
 """The file of one run: a row of Parquet, made where the run was made.
 
-Whoever hands out runs and stores them only copies bytes, and keeps up with any number of workers.
+A thread stores it too; from processes and other machines it comes back as bytes, so that whoever
+hands out runs keeps up with any number of workers.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import polars as pl
 from onega.experiment.parquet_row import Column, parquet_row
 from onega.experiment.sweep_design import Run, canonical
 from onega.experiment.sweep_run import Outcome, Sources, perform
+from onega.experiment.sweep_store import Store
 
 WORDS: Final = ("policy", "knowledge")
 """Measures that are texts; the others are numbers."""
@@ -32,16 +34,28 @@ ABOUT: Final[dict[str, type[pl.DataType] | pl.DataType]] = {
 
 
 class RunFile(NamedTuple):
-    """What is to be stored of a run, and whether it can't be made."""
+    """What is to be stored of a run, whether it can't be made, whether it is stored already."""
 
     content: bytes
     failed: bool
+    stored: bool = False
 
 
 def make_file(run: Run, sources: Sources) -> RunFile:
     """Make one run and its file."""
     outcome = perform(run, sources)
     return RunFile(encode(run, outcome), outcome.error is not None)
+
+
+def make_and_store(run: Run, shared: tuple[Sources, Store]) -> RunFile:
+    """Make one run and store its file, if the disk takes it."""
+    sources, store = shared
+    file = make_file(run, sources)
+    try:
+        store.write(run, file.content)
+    except OSError:
+        return file  # whoever handed it out tries again, and tells
+    return file._replace(stored=True)
 
 
 def encode(run: Run, outcome: Outcome) -> bytes:
