@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -26,19 +27,19 @@ def blank(capacity, *, pooled=False, placement=codes.FIRST_FIT, whole=False, sle
     problem = random_problem(0, MECHANISMS["plain"])
     nodes = np.asarray(capacity, float).reshape(len(capacity), -1)
     kinds, options = nodes.shape[1], problem.options
-    return Memory(
-        replace(
-            problem,
-            t0=0.0,
-            nodes=Nodes(pooled, np.zeros(len(nodes), np.int64), nodes, np.zeros(0)),
-            partitions=Partitions(
-                np.array([codes.STATIC]), np.array([1]), np.array([placement]), np.array([whole])
-            ),
-            sleep=sleep,
-            options=replace(options, chunk=np.ones((options.procs.size, kinds))),
-            calendar=replace(problem.calendar, amount=np.zeros((0, kinds))),
-        )
+    made = replace(
+        problem,
+        t0=0.0,
+        nodes=Nodes(pooled, np.zeros(len(nodes), np.int64), nodes, np.zeros(0)),
+        partitions=Partitions(
+            np.array([codes.STATIC]), np.array([1]), np.array([placement]), np.array([whole])
+        ),
+        sleep=sleep,
+        options=replace(options, chunk=np.ones((options.procs.size, kinds))),
+        calendar=replace(problem.calendar, amount=np.zeros((0, kinds))),
     )
+    with mock.patch("onega.simulation.detailed_memory.reduced", lambda given: given):
+        return Memory(made)
 
 
 @njit
@@ -49,7 +50,7 @@ def find(address, row, option):
 
 
 def placed(memory, row, chunks, chunk):
-    memory.bind("chunks", np.array([chunks]), np.int64)
+    memory.arrays["shapes"]["chunks"][0] = chunks
     memory.bind("chunk", np.array(chunk, float))
     whole = memory.arrays["partitions"]["whole"][0]
     memory.state["unit"] = memory.kinds == 1 and chunk[0] == 1 and not whole
@@ -184,7 +185,7 @@ def test_queues_are_sorted_by_rank_key_and_row(way, entries):
     memory = blank([[8.0]], pooled=True)
     queue = np.zeros(14, QUEUED)
     for place_of, (rank, key, job) in enumerate(entries):
-        queue[place_of] = (float(key), rank, job, 1.0, 1.0)
+        queue[place_of] = (float(key), rank, job, 1.0, 1.0, 0.0)
     memory.bind("queue", queue, QUEUED)
     memory.arrays["partitions"]["queue"] = 0
     memory.arrays["partitions"]["waiting"] = 12
