@@ -50,7 +50,7 @@ def find(address, row, option):
 
 
 def placed(memory, row, chunks, chunk):
-    memory.arrays["shapes"]["chunks"][0] = chunks
+    memory.bind("chunks", np.array([chunks]), np.int64)
     memory.bind("chunk", np.array(chunk, float))
     whole = memory.arrays["partitions"]["whole"][0]
     memory.state["unit"] = memory.kinds == 1 and chunk[0] == 1 and not whole

@@ -82,11 +82,6 @@ class Structure(types.Type):  # type: ignore[misc]
         kind, offset = self.dtype.fields[name][:2]
         return from_dtype(kind), offset
 
-    def value(self, name: str) -> Any:  # noqa: ANN401
-        """Return the type of a field's values: whole numbers of any size are int64."""
-        kind = self.field(name)[0]
-        return types.int64 if isinstance(kind, types.Integer) else kind
-
 
 @register_model(Structure)
 class _StructureModel(models.OpaqueModel):  # type: ignore[misc]
@@ -99,7 +94,7 @@ class _StructureFields(AttributeTemplate):  # type: ignore[misc]
 
     def generic_resolve(self, structure: Structure, name: str) -> Any:  # noqa: ANN401
         known = structure.dtype.fields
-        return structure.value(name) if known is not None and name in known else None
+        return structure.field(name)[0] if known is not None and name in known else None
 
 
 def _field_pointer(context: Any, builder: Any, structure: Any, value: Any, name: str) -> Any:  # noqa: ANN401
@@ -110,19 +105,17 @@ def _field_pointer(context: Any, builder: Any, structure: Any, value: Any, name:
 
 @lower_getattr_generic(Structure)
 def _get_field(context: Any, builder: Any, structure: Any, value: Any, name: str) -> Any:  # noqa: ANN401
-    kept = builder.load(_field_pointer(context, builder, structure, value, name))
-    return context.cast(builder, kept, structure.field(name)[0], structure.value(name))
+    return builder.load(_field_pointer(context, builder, structure, value, name))
 
 
 @lower_setattr_generic(Structure)
 def _set_field(context: Any, builder: Any, signature: Any, values: Any, name: str) -> None:  # noqa: ANN401
     at = _field_pointer(context, builder, signature.args[0], values[0], name)
-    kept, value = signature.args[0].field(name)[0], signature.args[0].value(name)
-    builder.store(context.cast(builder, values[1], value, kept), at)
+    builder.store(values[1], at)
 
 
 def structure(name: str, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
-    """Return a function from an address to the structure there; fields are whole numbers and f8."""
+    """Return a function from an address to the structure there; all fields are i8 or f8."""
     kind = Structure(name, dtype)
 
     @intrinsic

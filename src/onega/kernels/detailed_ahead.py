@@ -27,7 +27,6 @@ from onega.kernels.detailed_state import (
     ends,
     gots,
     partitions,
-    shapes,
     slots,
 )
 from onega.kernels.engine import Floats
@@ -58,7 +57,7 @@ def fits_dips(s: Record, option: int, since: float, until: float) -> bool:
         if dip.time >= until:
             return True
         if dip.time > since and (dip.node < 0 or s.pooled):
-            need = float(shapes(s.shapes_at)[option].chunks)
+            need = float(ints(s.chunks_at)[option])
             if dip.node < 0:
                 need = floats(s.demand_at)[option * s.shared + dip.which]
             if need > values[index]:
@@ -71,7 +70,7 @@ def fits_on(s: Record, number: int, option: int, row: Floats, until: float) -> b
     """Tell whether an option fits on the nodes of a row that stay free through all dips."""
     if not s.nodal or not dip_between(s, -np.inf, until):
         return True
-    return shapes(s.shapes_at)[option].chunks <= window_total(s, number, row, until)
+    return ints(s.chunks_at)[option] <= window_total(s, number, row, until)
 
 
 @small
@@ -149,7 +148,7 @@ def _first_time(s: Record, number: int, option: int, lasting: float, v: float) -
     table = ends(s.ends_at)
     size = ints(s.sizes_at)[ENDS]
     later = floats(s.later_at)
-    need = float(shapes(s.shapes_at)[option].chunks)
+    need = float(ints(s.chunks_at)[option])
     have = floats(s.total_avail_at)[number]
     if s.pooled:
         have = floats(s.avail_at)[p.first]
@@ -187,7 +186,7 @@ def lower_dips(s: Record, number: int, option: int, since: float, until: float) 
     if s.pooled:
         got = gots(s.got_at)[0]
         got.node = partitions(s.partitions_at)[number].first
-        got.chunks = shapes(s.shapes_at)[option].chunks
+        got.chunks = ints(s.chunks_at)[option]
         s.got = 1
     deepen(s, option, since, until)
 

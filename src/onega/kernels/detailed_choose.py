@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from onega.kernels.addressed import callee, flags, floats, small
+from onega.kernels.addressed import callee, flags, floats, ints, small
 from onega.kernels.detailed_place import place, shared_fit
 from onega.kernels.detailed_queue import choices, known_left
-from onega.kernels.detailed_state import (
-    Record,
-    gots,
-    partitions,
-    shapes,
-)
+from onega.kernels.detailed_state import Record, gots, partitions
 from onega.kernels.detailed_usage import within_limits
 from onega.kernels.engine import Floats
 
@@ -18,7 +13,7 @@ from onega.kernels.engine import Floats
 @small
 def fits_total(s: Record, totals: Floats, number: int, option: int) -> bool:
     """Tell whether a partition's nodes have enough in all; they may still be the wrong ones."""
-    chunks = shapes(s.shapes_at)[option].chunks
+    chunks = ints(s.chunks_at)[option]
     chunk = floats(s.chunk_at)
     for k in range(s.kinds):
         if chunks * chunk[option * s.kinds + k] > totals[number * s.kinds + k]:
@@ -40,7 +35,7 @@ def fits_now(s: Record, number: int, option: int) -> bool:
 @small
 def allowed(s: Record, job: int, option: int) -> bool:
     """Tell whether a job's accounts allow an option."""
-    return s.accounts == 0 or within_limits(s, job, shapes(s.shapes_at)[option].procs)
+    return s.accounts == 0 or within_limits(s, job, ints(s.procs_at)[option])
 
 
 @callee
@@ -54,25 +49,19 @@ def none_allowed(s: Record, job: int) -> bool:
 
 
 @small
-def narrower(s: Record, option: int, other: int) -> bool:
-    """Tell whether an option takes fewer processors than another."""
-    return shapes(s.shapes_at)[option].procs < shapes(s.shapes_at)[other].procs
-
-
-@small
 def shorter(s: Record, job: int, option: int, other: int) -> bool:
     """Tell whether an option is shorter than another, or equal and narrower."""
     mine, theirs = known_left(s, job, option), known_left(s, job, other)
     if mine != theirs:
         return mine < theirs
-    return narrower(s, option, other)
+    return ints(s.procs_at)[option] < ints(s.procs_at)[other]
 
 
 @callee
 def plan_nodes(s: Record, number: int, option: int) -> None:
     """Note what a partition's first reservation will take: for waking ahead."""
     p = partitions(s.partitions_at)[number]
-    p.width = shapes(s.shapes_at)[option].procs
+    p.width = ints(s.procs_at)[option]
     if s.wake_ahead and not s.pooled:
         planned = flags(s.planned_at)
         for node in range(p.first, p.last):

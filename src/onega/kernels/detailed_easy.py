@@ -17,7 +17,6 @@ from onega.kernels.detailed_choose import (
     allowed,
     fits_now,
     fits_total,
-    narrower,
     none_allowed,
     plan_nodes,
     shorter,
@@ -41,7 +40,6 @@ from onega.kernels.detailed_state import (
     gots,
     partitions,
     queued,
-    shapes,
 )
 from onega.kernels.engine import clock
 
@@ -61,7 +59,7 @@ def _fits_beside(s: Record, number: int, option: int) -> bool:
 def _fits_from(s: Record, number: int, option: int, w: float, until: float) -> bool:
     """Tell whether an option fits into ``later``, and the dips up to its end."""
     later, totals = floats(s.later_at), floats(s.total_later_at)
-    need = shapes(s.shapes_at)[option].chunks
+    need = ints(s.chunks_at)[option]
     for k in range(s.kinds):
         if need * floats(s.chunk_at)[option * s.kinds + k] > totals[k]:
             return False
@@ -217,7 +215,9 @@ def _soonest(s: Record, number: int, job: int, v: float) -> tuple[int, float]:
             continue
         w = v if _find(s, number, job, option, v) else first_time(s, number, job, option, v)
         until = w + known_left(s, job, option)
-        if until < over or (until == over and best >= 0 and narrower(s, option, best)):
+        if until < over or (
+            until == over and best >= 0 and ints(s.procs_at)[option] < ints(s.procs_at)[best]
+        ):
             if w == np.inf:
                 continue
             best, begin, over = option, w, until

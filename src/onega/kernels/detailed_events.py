@@ -35,7 +35,6 @@ from onega.kernels.detailed_state import (
     ends,
     links,
     logged,
-    records,
     slots,
 )
 
@@ -114,7 +113,7 @@ def _node_event(s: Record, code: int, node: int) -> bool:
 @callee
 def _job_event(s: Record, code: int, job: int) -> bool:
     """Handle CANCEL, INTERRUPT or KILL; False if there is nothing to do."""
-    phase = records(s.records_at)[job].phase
+    phase = ints(s.phase_at)[job]
     running = LAUNCHING <= phase <= COMPLETING
     if phase == WAITING and code != INTERRUPT:
         cancel(s, job)

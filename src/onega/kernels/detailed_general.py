@@ -8,15 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.addressed import callee, floats, move, small
-from onega.kernels.detailed_choose import (
-    allowed,
-    fits_total,
-    narrower,
-    none_allowed,
-    plan_nodes,
-    shorter,
-)
+from onega.kernels.addressed import callee, floats, ints, move, small
+from onega.kernels.detailed_choose import allowed, fits_total, none_allowed, plan_nodes, shorter
 from onega.kernels.detailed_codes import NO_BACKFILL
 from onega.kernels.detailed_hold import start
 from onega.kernels.detailed_place import enough, place, shared_fit
@@ -31,12 +24,7 @@ from onega.kernels.detailed_plan import (
     short_of,
 )
 from onega.kernels.detailed_queue import choices, known_left
-from onega.kernels.detailed_state import (
-    Record,
-    claims,
-    partitions,
-    queued,
-)
+from onega.kernels.detailed_state import Record, claims, partitions, queued
 from onega.kernels.engine import Floats, clock
 
 
@@ -125,7 +113,7 @@ def _soonest(s: Record, plan: Plan, number: int, job: int) -> tuple[int, float, 
         if w == np.inf:
             continue
         until = w + lasting
-        if until < over or (until == over and narrower(s, option, best)):
+        if until < over or (until == over and ints(s.procs_at)[option] < ints(s.procs_at)[best]):
             best, begin, over, starts = option, w, until, now
     return best, begin, starts
 

@@ -27,8 +27,6 @@ from onega.kernels.detailed_state import (
     heap_size,
     links,
     partitions,
-    records,
-    shapes,
     slots,
 )
 from onega.kernels.detailed_usage import count_in, hold_usage
@@ -125,12 +123,9 @@ def refresh_node(s: Record, node: int) -> None:
 def _take_pooled(s: Record, slot: int, option: int, sign: int) -> None:
     """Take an option's processors out of a pool, or (sign −1) give them back."""
     node = partitions(s.partitions_at)[slots(s.slots_at)[slot].partition].first
-    chunks = shapes(s.shapes_at)[option].chunks
+    chunks = ints(s.chunks_at)[option]
     for k in range(s.kinds):
-        amount = float(chunks)
-        if not s.unit:
-            amount *= floats(s.chunk_at)[option * s.kinds + k]
-        change_free(s, node, k, -sign * amount)
+        change_free(s, node, k, -sign * chunks * floats(s.chunk_at)[option * s.kinds + k])
     # Every slot has a link of its own here: all lies on the pool's one node.
     one = links(s.links_at)[slot]
     one.node = node
@@ -291,14 +286,14 @@ def take(s: Record, number: int, job: int, option: int) -> int:
     slot.option = option
     slot.partition = number
     slot.seq = s.sequence
-    records(s.records_at)[job].slot_of = place
-    records(s.records_at)[job].option = option
+    ints(s.slot_of_at)[job] = place
+    ints(s.option_at)[job] = option
     _allocate(s, place, option)
-    procs = shapes(s.shapes_at)[option].procs
+    procs = ints(s.procs_at)[option]
     if s.accounts > 0:
         count_in(s, job, 1, procs)
     if s.factors:
-        hold_usage(s, records(s.records_at)[job].user, float(procs))
+        hold_usage(s, ints(s.user_at)[job], float(procs))
     attempt = attempts(s.attempts_at)[s.sequence]
     attempt.job = job
     attempt.start = s.now
@@ -315,9 +310,7 @@ def expect_end(s: Record, place: int, expected: float) -> None:
     """Note when a job is expected to end."""
     slot = slots(s.slots_at)[place]
     slot.expected = expected
-    amount = float(shapes(s.shapes_at)[slot.option].chunks)
-    if not s.unit:
-        amount *= floats(s.chunk_at)[slot.option * s.kinds]
+    amount = ints(s.chunks_at)[slot.option] * floats(s.chunk_at)[slot.option * s.kinds]
     _expect_end(s, place, expected, amount)
 
 
@@ -335,22 +328,22 @@ def _wake(s: Record, number: int, procs: int) -> float:
 @callee
 def start(s: Record, number: int, job: int, option: int) -> None:
     """Start a waiting job on the nodes found last."""
-    wake = _wake(s, number, shapes(s.shapes_at)[option].procs) if s.sleeps > 0 else 0.0
+    wake = _wake(s, number, ints(s.procs_at)[option]) if s.sleeps > 0 else 0.0
     place = take(s, number, job, option)
     slot = slots(s.slots_at)[place]
     expect_end(s, place, clock(s) + known_left(s, job, option))
-    if np.isnan(records(s.records_at)[job].start):
-        records(s.records_at)[job].start = s.now
-        if s.control == WORKLOAD and option != records(s.records_at)[job].first_option:
-            s.work_waiting -= work_left(s, job, records(s.records_at)[job].first_option)
+    if np.isnan(floats(s.start_at)[job]):
+        floats(s.start_at)[job] = s.now
+        if s.control == WORKLOAD and option != ints(s.first_option_at)[job]:
+            s.work_waiting -= work_left(s, job, ints(s.first_option_at)[job])
             s.work_waiting += work_left(s, job, option)
     s.waiting -= 1
     s.launching += 1
     note(s, STARTED, job, -1)
     attempts(s.attempts_at)[slot.seq].wake = wake
-    launch = records(s.records_at)[job].launch
+    launch = floats(s.launch_at)[job]
     if wake + launch > 0.0:
-        records(s.records_at)[job].phase = LAUNCHING
+        ints(s.phase_at)[job] = LAUNCHING
         push_time(s, place, s.now + wake + launch, slot.seq)
     else:
         begin_work(s, place)
@@ -362,7 +355,7 @@ def begin_work(s: Record, place: int) -> None:
     slot = slots(s.slots_at)[place]
     v = clock(s)
     left = work_left(s, slot.job, slot.option)
-    records(s.records_at)[slot.job].phase = WORKING
+    ints(s.phase_at)[slot.job] = WORKING
     attempts(s.attempts_at)[slot.seq].begin = s.now
     slot.begun = v
     slot.key = v + left
@@ -388,7 +381,7 @@ def stop_work(s: Record, place: int) -> None:
 def release(s: Record, place: int) -> None:
     """Take a job off its processors; it is in no heap any more."""
     slot = slots(s.slots_at)[place]
-    procs = shapes(s.shapes_at)[slot.option].procs
+    procs = ints(s.procs_at)[slot.option]
     _forget_end(s, place)
     _give_back(s, place)
     if s.sleeps > 0 and s.pooled:
@@ -396,7 +389,7 @@ def release(s: Record, place: int) -> None:
     if s.accounts > 0:
         count_in(s, slot.job, -1, -procs)
     if s.factors:
-        hold_usage(s, records(s.records_at)[slot.job].user, -float(procs))
+        hold_usage(s, ints(s.user_at)[slot.job], -float(procs))
     attempts(s.attempts_at)[slot.seq].end = s.now
     slots(s.slots_at)[s.spare_slot].spare = place
     s.spare_slot += 1

@@ -13,7 +13,7 @@ import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints, move, small
 from onega.kernels.detailed_ahead import fits_dips, fits_on, look_ahead, lower_dips, time_of
-from onega.kernels.detailed_choose import allowed, narrower, none_allowed, shorter
+from onega.kernels.detailed_choose import allowed, none_allowed, shorter
 from onega.kernels.detailed_codes import FIRST_FIT, NO_BACKFILL
 from onega.kernels.detailed_dips import dip_between, look_through
 from onega.kernels.detailed_easy import first_time, reserve_nodes
@@ -28,7 +28,6 @@ from onega.kernels.detailed_state import (
     links,
     partitions,
     queued,
-    shapes,
     slots,
 )
 from onega.kernels.engine import clock
@@ -43,7 +42,7 @@ def is_lean(s: Record) -> bool:
 @small
 def _fits_now(s: Record, number: int, option: int, until: float) -> bool:
     """Tell whether an option fits now, up to its end, whatever is reserved."""
-    if shapes(s.shapes_at)[option].chunks > floats(s.total_avail_at)[number]:
+    if ints(s.chunks_at)[option] > floats(s.total_avail_at)[number]:
         return False
     if not shared_fit(s, floats(s.avail_at), s.nodes, option):
         return False
@@ -74,7 +73,9 @@ def _soonest(s: Record, number: int, job: int, v: float) -> int:
         if not _fits_now(s, number, option, v + lasting):
             w = _time_of(s, number, job, option, v)
         until = w + lasting
-        if until < over or (until == over and until < np.inf and narrower(s, option, best)):
+        if until < over or (
+            until == over and until < np.inf and ints(s.procs_at)[option] < ints(s.procs_at)[best]
+        ):
             best, over = option, until
     return best
 
@@ -91,7 +92,7 @@ def _reserve(s: Record, number: int, job: int, option: int, v: float) -> None:
     p.shadow = w
     p.option = option
     p.lasting = lasting
-    p.width = shapes(s.shapes_at)[option].procs
+    p.width = ints(s.procs_at)[option]
     p.built = 0
     if s.nodal:
         reserve_nodes(s, number, option, lasting)
@@ -101,7 +102,7 @@ def _reserve(s: Record, number: int, job: int, option: int, v: float) -> None:
     if lasting > 0.0:
         if s.planned:
             lower_dips(s, number, option, w, w + lasting)
-        p.beside -= shapes(s.shapes_at)[option].chunks
+        p.beside -= ints(s.chunks_at)[option]
         for g in range(s.shared):
             floats(s.later_at)[s.nodes + g] -= floats(s.demand_at)[option * s.shared + g]
     if not s.pooled and s.sleeps > 0:
@@ -148,7 +149,7 @@ def _build(s: Record, number: int) -> None:
 def _fits_beside(s: Record, number: int, option: int, until: float) -> bool:
     """Tell whether an option that fits now does so at the shadow too, beside the reservation."""
     p = partitions(s.partitions_at)[number]
-    need = float(shapes(s.shapes_at)[option].chunks)
+    need = float(ints(s.chunks_at)[option])
     if need > p.beside or not shared_fit(s, floats(s.later_at), s.nodes, option):
         return False
     if s.pooled:
@@ -192,7 +193,7 @@ def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
     later = floats(s.later_at)
     reaching = reaching and until > v  # a job of no length holds nothing then
     if reaching:
-        p.beside -= shapes(s.shapes_at)[option].chunks
+        p.beside -= ints(s.chunks_at)[option]
         for g in range(s.shared):
             later[s.nodes + g] -= floats(s.demand_at)[option * s.shared + g]
     if p.built:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.addressed import callee, floats, ints, small
+from onega.kernels.addressed import callee, flags, floats, ints, small
 from onega.kernels.detailed_codes import (
     CANCELLED,
     CHECKPOINT,
@@ -38,7 +38,6 @@ from onega.kernels.detailed_state import (
     heap_size,
     rate_levels,
     rate_switches,
-    records,
     slots,
 )
 from onega.kernels.engine import FIXED, WORKLOAD, clock, control_departure
@@ -58,9 +57,9 @@ def depart(s: Record, job: int) -> None:
 @small
 def _close(s: Record, job: int, state: int, event: int) -> None:
     """Note a job's final state."""
-    records(s.records_at)[job].phase = GONE
-    records(s.records_at)[job].state = state
-    records(s.records_at)[job].ended = s.now
+    ints(s.phase_at)[job] = GONE
+    ints(s.state_at)[job] = state
+    floats(s.ended_at)[job] = s.now
     s.gone += 1
     note(s, event, job, -1)
 
@@ -72,7 +71,7 @@ def _drop_dependents(s: Record, job: int) -> None:
     after = ints(s.after_at)
     one = first[job]
     while one >= 0:
-        fresh = records(s.records_at)[one].phase == AHEAD
+        fresh = ints(s.phase_at)[one] == AHEAD
         if fresh:
             _close(s, one, DROPPED, ENDED_DROPPED)
             s.pending -= 1
@@ -89,7 +88,7 @@ def _free_dependents(s: Record, job: int) -> None:
     """Let those who wait for a job's end be submitted, each after its think time."""
     one = ints(s.first_dependent_at)[job]
     while one >= 0:
-        if records(s.records_at)[one].phase == AHEAD:
+        if ints(s.phase_at)[one] == AHEAD:
             heap = Heap(heap_entries(s.later_heap_at), heap_size(s.sizes_at, LATER))
             heap_push(heap, ints(s.dependent_at)[one], s.now + floats(s.think_at)[one], one)
         one = ints(s.next_dependent_at)[one]
@@ -100,7 +99,7 @@ def end_job(s: Record, place: int) -> None:
     """Let a job leave that has done its work; it is in no heap any more."""
     job = slots(s.slots_at)[place].job
     release(s, place)
-    if records(s.records_at)[job].limited:
+    if flags(s.limited_at)[job]:
         _close(s, job, TIMEOUT, ENDED_TIMEOUT)
     else:
         _close(s, job, COMPLETED, ENDED_COMPLETED)
@@ -121,10 +120,10 @@ def _leave_for_good(s: Record, job: int, state: int, event: int) -> None:
 @callee
 def _take_off(s: Record, job: int) -> float:
     """Take a job off its processors before its work is done; return the work done."""
-    place = records(s.records_at)[job].slot_of
+    place = ints(s.slot_of_at)[job]
     done = 0.0
     left = work_left(s, job, slots(s.slots_at)[place].option)
-    if records(s.records_at)[job].phase == LAUNCHING:
+    if ints(s.phase_at)[job] == LAUNCHING:
         remove_time(s, place)
         s.launching -= 1
         if s.control == WORKLOAD:
@@ -140,25 +139,25 @@ def _take_off(s: Record, job: int) -> float:
 @callee
 def interrupt(s: Record, job: int, node: int) -> None:
     """Interrupt a job on processors: lost, requeued, or back to its last checkpoint."""
-    if records(s.records_at)[job].phase == COMPLETING:
-        place = records(s.records_at)[job].slot_of
+    if ints(s.phase_at)[job] == COMPLETING:
+        place = ints(s.slot_of_at)[job]
         remove_time(s, place)
         end_job(s, place)
         return
     done = _take_off(s, job)
     note(s, INTERRUPTED, job, node)
     if s.on_interrupt == LOSE:
-        records(s.records_at)[job].lost += done
+        floats(s.lost_at)[job] += done
         _leave_for_good(s, job, LOST, ENDED_LOST)
         return
     saving = 0.0
     if s.on_interrupt == CHECKPOINT:
         saving = np.floor(done / s.checkpoint) * s.checkpoint
-    records(s.records_at)[job].saved += saving
-    records(s.records_at)[job].lost += done - saving
-    records(s.records_at)[job].phase = WAITING
+    floats(s.saved_at)[job] += saving
+    floats(s.lost_at)[job] += done - saving
+    ints(s.phase_at)[job] = WAITING
     if s.control == WORKLOAD:
-        s.work_waiting += work_left(s, job, records(s.records_at)[job].option)
+        s.work_waiting += work_left(s, job, ints(s.option_at)[job])
     queue_add(s, job)
     note(s, REQUEUED, job, -1)
 
@@ -166,19 +165,19 @@ def interrupt(s: Record, job: int, node: int) -> None:
 @callee
 def kill(s: Record, job: int) -> None:
     """Kill a job on processors; if its work is done it ends as usual."""
-    if records(s.records_at)[job].phase == COMPLETING:
-        place = records(s.records_at)[job].slot_of
+    if ints(s.phase_at)[job] == COMPLETING:
+        place = ints(s.slot_of_at)[job]
         remove_time(s, place)
         end_job(s, place)
         return
-    records(s.records_at)[job].lost += _take_off(s, job)
+    floats(s.lost_at)[job] += _take_off(s, job)
     _leave_for_good(s, job, KILLED, ENDED_KILLED)
 
 
 @callee
 def cancel(s: Record, job: int) -> None:
     """Let a job leave that waits, or hasn't been submitted yet."""
-    if records(s.records_at)[job].phase == AHEAD:
+    if ints(s.phase_at)[job] == AHEAD:
         if ints(s.after_at)[job] >= 0:
             s.pending -= 1
         _close(s, job, CANCELLED, ENDED_CANCELLED)
@@ -187,9 +186,9 @@ def cancel(s: Record, job: int) -> None:
         return
     queue_remove(s, job)
     if s.control == WORKLOAD:
-        option = records(s.records_at)[job].option
-        s.work_waiting -= work_left(s, job, max(option, records(s.records_at)[job].first_option))
-    if np.isnan(records(s.records_at)[job].start):
+        option = ints(s.option_at)[job]
+        s.work_waiting -= work_left(s, job, max(option, ints(s.first_option_at)[job]))
+    if np.isnan(floats(s.start_at)[job]):
         _leave_for_good(s, job, CANCELLED, ENDED_CANCELLED)
     else:
         _leave_for_good(s, job, KILLED, ENDED_KILLED)

@@ -49,8 +49,6 @@ from onega.kernels.detailed_state import (
     partitions,
     rate_levels,
     rate_switches,
-    records,
-    shapes,
     slots,
     stacked,
     state_at,
@@ -88,14 +86,13 @@ def _next_time(s: Record) -> float:
     if sizes[LATER] > 0:
         later = Heap(heap_entries(s.later_heap_at), heap_size(s.sizes_at, LATER))
         # Who was cancelled while his submission was pending won't come: nothing happens then.
-        while later.size[0] > 0 and records(s.records_at)[later.entry[0].seq].phase != AHEAD:
+        while later.size[0] > 0 and ints(s.phase_at)[later.entry[0].seq] != AHEAD:
             heap_pop(later)
         if later.size[0] > 0:
             following = min(following, later.entry[0].key)
-    while s.next_job < s.jobs:
-        job = records(s.records_at)[s.next_job]
-        if job.plain and job.phase == AHEAD:
-            break
+    while s.next_job < s.jobs and (
+        not flags(s.plain_at)[s.next_job] or ints(s.phase_at)[s.next_job] != AHEAD
+    ):
         s.next_job += 1
     if s.next_job < s.jobs:
         following = min(following, floats(s.submit_at)[s.next_job])
@@ -175,11 +172,11 @@ def _add_due(s: Record, count: int, slot: int) -> None:
 def _complete(s: Record, slot: int) -> bool:
     """Begin the completion of a job whose work is done; False: there is none."""
     job = slots(s.slots_at)[slot].job
-    completion = records(s.records_at)[job].completion
+    completion = floats(s.completion_at)[job]
     if completion <= 0.0:
         return False
     stop_work(s, slot)
-    records(s.records_at)[job].phase = COMPLETING
+    ints(s.phase_at)[job] = COMPLETING
     push_time(s, slot, s.now + completion, slots(s.slots_at)[slot].seq)
     return True
 
@@ -199,7 +196,7 @@ def _completions(s: Record) -> None:
     count = 0
     while sizes[TIME] > 0 and heap_entries(s.time_heap_at)[0].key <= s.now:
         slot = pop_time(s)
-        if records(s.records_at)[slots(s.slots_at)[slot].job].phase == LAUNCHING:
+        if ints(s.phase_at)[slots(s.slots_at)[slot].job] == LAUNCHING:
             begin_work(s, slot)
         else:
             _add_due(s, count, slot)
@@ -211,7 +208,7 @@ def _completions(s: Record) -> None:
             count += 1
     for index in range(count):
         slot = dues(s.due_at)[index].slot
-        if records(s.records_at)[slots(s.slots_at)[slot].job].phase == WORKING:
+        if ints(s.phase_at)[slots(s.slots_at)[slot].job] == WORKING:
             stop_work(s, slot)
         end_job(s, slot)
 
@@ -219,19 +216,19 @@ def _completions(s: Record) -> None:
 @small
 def _submit(s: Record, job: int, time: float) -> None:
     """Let a job come."""
-    records(s.records_at)[job].submitted = time
-    records(s.records_at)[job].phase = WAITING
+    floats(s.submitted_at)[job] = time
+    ints(s.phase_at)[job] = WAITING
     s.arrived += 1
     s.pass_due = 1
     note(s, SUBMITTED, job, -1)
     if s.control != FIXED:
         if s.control == WORKLOAD:
-            s.work_waiting += work_left(s, job, records(s.records_at)[job].first_option)
+            s.work_waiting += work_left(s, job, ints(s.first_option_at)[job])
         levels = rate_levels(s.rates_at, s.levels)
         draws = floats(s.draws_at)
         control_arrival(s, levels, draws, rate_switches(s.switches_at), job)
-    if partitions(s.partitions_at)[records(s.records_at)[job].partition].order == MULTIFACTOR:
-        records(s.records_at)[job].key = multifactor_key(s, job, total_usage(s))
+    if partitions(s.partitions_at)[ints(s.partition_at)[job]].order == MULTIFACTOR:
+        floats(s.key_at)[job] = multifactor_key(s, job, total_usage(s))
     queue_add(s, job)
 
 
@@ -244,7 +241,7 @@ def _due_dependents(s: Record) -> int:
     while heap.size[0] > 0 and heap.entry[0].key <= s.now:
         job = heap.entry[0].seq
         heap_pop(heap)
-        if records(s.records_at)[job].phase != AHEAD:
+        if ints(s.phase_at)[job] != AHEAD:
             continue
         at = count
         while at > 0 and rows[at - 1] > job:
@@ -267,7 +264,7 @@ def _submissions(s: Record) -> None:
             _submit(s, ints(s.came_at)[done], s.now)
             s.pending -= 1
             done += 1
-        if records(s.records_at)[job].plain and records(s.records_at)[job].phase == AHEAD:
+        if flags(s.plain_at)[job] and ints(s.phase_at)[job] == AHEAD:
             _submit(s, job, submit[job])
         s.next_job = job + 1
     while done < dependents:
@@ -398,27 +395,27 @@ def load(state: int, initial: Ints) -> int:
     s = state_at(state)
     v = clock(s)
     for job in initial:
-        number = records(s.records_at)[job].partition
-        option = records(s.records_at)[job].first_option
+        number = ints(s.partition_at)[job]
+        option = ints(s.first_option_at)[job]
         avail = floats(s.avail_at)
         if not shared_fit(s, avail, s.nodes * s.kinds, option):
             return job
         if not place(s, avail, 0, number, option):
             return job
         if s.sleeps > 0 and s.pooled:
-            drop_idle(s, number, shapes(s.shapes_at)[option].procs)
+            drop_idle(s, number, ints(s.procs_at)[option])
         done = floats(s.initial_done_at)[job]
         at = take(s, number, job, option)
         slot = slots(s.slots_at)[at]
-        expect_end(s, at, v + (shapes(s.shapes_at)[option].expect - done))
+        expect_end(s, at, v + (floats(s.expect_at)[option] - done))
         attempt = attempts(s.attempts_at)[slot.seq]
         attempt.start = floats(s.initial_start_at)[job]
         attempt.begin = attempt.start
-        records(s.records_at)[job].start = attempt.start
-        records(s.records_at)[job].submitted = floats(s.submit_at)[job]
-        records(s.records_at)[job].phase = WORKING
+        floats(s.start_at)[job] = attempt.start
+        floats(s.submitted_at)[job] = floats(s.submit_at)[job]
+        ints(s.phase_at)[job] = WORKING
         slot.begun = v - done
-        slot.key = v + (shapes(s.shapes_at)[option].work - done)
+        slot.key = v + (floats(s.work_at)[option] - done)
         push_work(s, at, slot.key, slot.seq)
         s.running += 1
         s.arrived += 1

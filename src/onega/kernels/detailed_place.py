@@ -12,12 +12,7 @@ import numpy as np
 
 from onega.kernels.addressed import callee, floats, ints, small, trailing_zeros
 from onega.kernels.detailed_codes import BEST_FIT, FIRST_FIT
-from onega.kernels.detailed_state import (
-    Record,
-    gots,
-    partitions,
-    shapes,
-)
+from onega.kernels.detailed_state import Record, gots, partitions
 from onega.kernels.engine import Floats
 
 PLENTY = 1 << 60
@@ -102,7 +97,7 @@ def shared_fit(s: Record, row: Floats, base: int, option: int) -> bool:
 def enough(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
     """Tell whether the chunks of a job fit on a partition's nodes."""
     p = partitions(s.partitions_at)[number]
-    left = shapes(s.shapes_at)[option].chunks
+    left = ints(s.chunks_at)[option]
     for node in range(p.first, p.last):
         left -= room_on(s, row, base, node, option)
         if left <= 0:
@@ -157,7 +152,7 @@ def _first_fit_now(s: Record, number: int, option: int) -> bool:
     """Take processors that are free now by number of their node, as `_first_fit_units`."""
     last = partitions(s.partitions_at)[number].last
     avail = floats(s.avail_at)
-    left = shapes(s.shapes_at)[option].chunks
+    left = ints(s.chunks_at)[option]
     got = gots(s.got_at)
     count = 0
     node = _next_free(s, partitions(s.partitions_at)[number].first)
@@ -176,7 +171,7 @@ def _first_fit_now(s: Record, number: int, option: int) -> bool:
 def _first_fit_units(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
     """Take processors by number of their node: nothing else is asked for, nobody sleeps."""
     p = partitions(s.partitions_at)[number]
-    left = shapes(s.shapes_at)[option].chunks
+    left = ints(s.chunks_at)[option]
     got = gots(s.got_at)
     count = 0
     for node in range(p.first, p.last):
@@ -197,7 +192,7 @@ def _first_fit_units(s: Record, row: Floats, base: int, number: int, option: int
 def _first_fit(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
     """Take nodes by number, the awake first."""
     p = partitions(s.partitions_at)[number]
-    left = shapes(s.shapes_at)[option].chunks
+    left = ints(s.chunks_at)[option]
     scratch = ints(s.scratch_at)
     asleep = 0
     for node in range(p.first, p.last):
@@ -231,7 +226,7 @@ def _best_fit_units(s: Record, row: Floats, number: int, option: int, now: bool)
     Counting nodes by what they have tells the level up to which nodes are taken whole.
     """
     p = partitions(s.partitions_at)[number]
-    left = shapes(s.shapes_at)[option].chunks
+    left = ints(s.chunks_at)[option]
     rooms = ints(s.rooms_at)
     most = _count_rooms(s, row, number, now)
     level = 0
@@ -260,7 +255,7 @@ def _best_fit_units(s: Record, row: Floats, number: int, option: int, now: bool)
 def _best_fit(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
     """Take nodes by what fits on them, the least first."""
     p = partitions(s.partitions_at)[number]
-    left = shapes(s.shapes_at)[option].chunks
+    left = ints(s.chunks_at)[option]
     depths = s.sleeps + 1
     done = depths - 1
     while True:
@@ -292,7 +287,7 @@ def _spread(s: Record, row: Floats, base: int, number: int, option: int) -> bool
     chunks that are left takes one of them, the awake first, then by number, one below.
     """
     p = partitions(s.partitions_at)[number]
-    count = shapes(s.shapes_at)[option].chunks
+    count = ints(s.chunks_at)[option]
     scratch = ints(s.scratch_at)
     total, most = 0, 0
     for node in range(p.first, p.last):
@@ -329,7 +324,7 @@ def _spread(s: Record, row: Floats, base: int, number: int, option: int) -> bool
 def _spread_units(s: Record, row: Floats, number: int, option: int, now: bool) -> bool:  # noqa: FBT001
     """Do the same where nothing but processors is asked for and nobody sleeps: by counting."""
     p = partitions(s.partitions_at)[number]
-    count = shapes(s.shapes_at)[option].chunks
+    count = ints(s.chunks_at)[option]
     rooms = ints(s.rooms_at)
     most = _count_rooms(s, row, number, now)
     # The lowest level to which nodes are filled with fewer than ``count``: see `_spread`.

@@ -15,17 +15,7 @@ import numpy as np
 from onega.kernels.addressed import callee, flags, floats, ints
 from onega.kernels.detailed_dips import list_changes, matters
 from onega.kernels.detailed_hold import amount_of
-from onega.kernels.detailed_state import (
-    ENDS,
-    Record,
-    changes,
-    ends,
-    gots,
-    links,
-    partitions,
-    shapes,
-    slots,
-)
+from onega.kernels.detailed_state import ENDS, Record, changes, ends, gots, links, partitions, slots
 from onega.kernels.engine import Floats, Ints
 
 # Places in Plan.number: steps, columns of a row, columns of nodes, rows in use.
@@ -205,7 +195,7 @@ def look(plan: Plan, step: int, until: float) -> None:
 @callee
 def short_of(s: Record, plan: Plan, step: int, number: int, option: int) -> bool:
     """Tell whether a step has too little in all for an option, wherever it is."""
-    chunks = shapes(s.shapes_at)[option].chunks
+    chunks = ints(s.chunks_at)[option]
     base = plan.row[step] * plan.number[WIDTH]
     for g in range(s.shared):
         if floats(s.demand_at)[option * s.shared + g] > plan.data[base + plan.number[NODES] + g]:

@@ -13,13 +13,7 @@ import numpy as np
 
 from onega.kernels.addressed import callee, floats, ints, move, small
 from onega.kernels.detailed_codes import MULTIFACTOR, OWN, STATIC
-from onega.kernels.detailed_state import (
-    Record,
-    partitions,
-    queued,
-    records,
-    shapes,
-)
+from onega.kernels.detailed_state import Record, partitions, queued
 from onega.kernels.detailed_usage import multifactor_key, total_usage
 from onega.kernels.keyed import builtin_key
 
@@ -30,25 +24,25 @@ MOST_MOVES = 16
 @small
 def choices(s: Record, job: int) -> tuple[int, int]:
     """Return a job's first option and their number; once started, it keeps the one it took."""
-    taken = records(s.records_at)[job].option
+    taken = ints(s.option_at)[job]
     if taken >= 0:
         return taken, 1
-    return records(s.records_at)[job].first_option, records(s.records_at)[job].options
+    return ints(s.first_option_at)[job], ints(s.options_at)[job]
 
 
 @small
 def known_left(s: Record, job: int, option: int) -> float:
     """Return what the scheduler knows of the work left."""
-    expect = shapes(s.shapes_at)[option].expect
-    saved = records(s.records_at)[job].saved
+    expect = floats(s.expect_at)[option]
+    saved = floats(s.saved_at)[job]
     return expect if saved == 0.0 else max(expect - saved, 0.0)
 
 
 @small
 def work_left(s: Record, job: int, option: int) -> float:
     """Return the work left, beyond what checkpoints have saved."""
-    work = shapes(s.shapes_at)[option].work
-    saved = records(s.records_at)[job].saved
+    work = floats(s.work_at)[option]
+    saved = floats(s.saved_at)[job]
     return work if saved == 0.0 else work - saved
 
 
@@ -68,9 +62,7 @@ def _fill(s: Record, entry: Record, job: int) -> None:
     procs, expect, demand = np.inf, np.inf, np.inf
     last = s.shared - 1
     for option in range(first, first + count):
-        need = float(shapes(s.shapes_at)[option].chunks)
-        if not s.unit:
-            need *= floats(s.chunk_at)[option * s.kinds]
+        need = ints(s.chunks_at)[option] * floats(s.chunk_at)[option * s.kinds]
         procs = min(procs, need)
         expect = min(expect, known_left(s, job, option))
         if last >= 0:
@@ -84,7 +76,7 @@ def _fill(s: Record, entry: Record, job: int) -> None:
 @callee
 def queue_add(s: Record, job: int) -> None:
     """Let a job wait; its key has been computed where the order is sorted between passes."""
-    p = partitions(s.partitions_at)[records(s.records_at)[job].partition]
+    p = partitions(s.partitions_at)[ints(s.partition_at)[job]]
     queue = queued(s.queue_at)
     size = p.queue + p.waiting
     # The place behind the last is scratch: the entry is made there, then moved.
@@ -96,7 +88,7 @@ def queue_add(s: Record, job: int) -> None:
         fresh.key = float(ints(s.rank_at)[job])
     else:
         fresh.rank = ints(s.queue_rank_at)[job]
-        fresh.key = records(s.records_at)[job].key
+        fresh.key = floats(s.key_at)[job]
     if p.order == STATIC or p.order == MULTIFACTOR:
         low, high = p.queue, size
         if low < high and _precedes(queue[high - 1], fresh):
@@ -122,7 +114,7 @@ def queue_add(s: Record, job: int) -> None:
 @callee
 def queue_remove(s: Record, job: int) -> None:
     """Take a job out of its queue."""
-    p = partitions(s.partitions_at)[records(s.records_at)[job].partition]
+    p = partitions(s.partitions_at)[ints(s.partition_at)[job]]
     queue = queued(s.queue_at)
     place = p.queue
     while queue[place].job != job:
@@ -195,12 +187,12 @@ def recompute_keys(s: Record, number: int, own: Any) -> bool:  # noqa: ANN401
         job = entry.job
         if p.order == MULTIFACTOR:
             entry.key = multifactor_key(s, job, total)
-            records(s.records_at)[job].key = entry.key
+            floats(s.key_at)[job] = entry.key
             continue
-        option = records(s.records_at)[job].first_option
-        submit = records(s.records_at)[job].submitted
-        expect = shapes(s.shapes_at)[option].expect
-        procs = float(shapes(s.shapes_at)[option].procs)
+        option = ints(s.first_option_at)[job]
+        submit = floats(s.submitted_at)[job]
+        expect = floats(s.expect_at)[option]
+        procs = float(ints(s.procs_at)[option])
         if p.order == OWN:
             entry.key = own(s.now, submit, expect, procs)
             if np.isnan(entry.key):

@@ -75,13 +75,15 @@ COUNTERS = [
 ADDRESSES = _fields(
     "i8",
     # The problem's columns: jobs, options, accounts, table, calendar, users, sleep, nodes.
-    "records submit rank queue_rank queue_factor account after think initial_start initial_done",
-    "shapes chunk demand",
+    "submit partition user rank queue_rank queue_factor account first_option options limited",
+    "launch completion after think initial_start initial_done plain",
+    "procs work expect chunks chunk demand",
     "most_jobs most_procs jobs_in procs_in",
     "row_time row_code row_job row_node",
     "begin end_of reserved_node reserved_amount by_end step_time step_resource step_capacity",
     "shares shares_known usages usages_since helds draws timeout delay capacity cores number hosts",
-    # Chains of dependents by job.
+    # By job: what becomes of it; its phase, slot and key; chains of dependents.
+    "submitted start ended state option lost saved phase slot_of key",
     "first_dependent next_dependent dependent",
     # Rows: free; free on usable nodes; free at the shadow beside the reservation; the smaller
     # of the latter two. Totals of rows; capacities of machine-wide resources now.
@@ -126,25 +128,6 @@ PARTITION = np.dtype(
     ],
     align=True,
 )
-JOB = np.dtype(
-    [
-        # What becomes of it: times, work saved in checkpoints and lost; its multifactor key.
-        *[(name, "f8") for name in ("submitted", "start", "ended", "saved", "lost", "key")],
-        # Overheads; the options it has, the one it took; its slot, partition and user.
-        *[(name, "f8") for name in ("launch", "completion")],
-        *[(name, "i4") for name in ("first_option", "options", "option", "slot_of")],
-        *[(name, "i4") for name in ("partition", "user")],
-        # Where it is, its final state; whether its work was cut; whether it comes at ``submit``.
-        *[(name, "i1") for name in ("phase", "state", "limited", "plain")],
-    ],
-    align=True,
-)
-"""A job: all that is needed when it starts or ends, in two cache lines. Looking jobs up at random
-in many columns costs more than the rest."""
-
-SHAPE = np.dtype([("work", "f8"), ("expect", "f8"), ("procs", "i8"), ("chunks", "i8")], align=True)
-"""An option: work, what the scheduler knows of it, processors, chunks."""
-
 SLOT = np.dtype(
     [
         *[(name, "i8") for name in ("job", "option", "partition", "seq", "link", "spare")],
@@ -202,8 +185,6 @@ STRETCH = np.dtype(
 # Places in ``sizes``: entries of the three heaps (one array each, as `Heap` wants), of ``ends``.
 WORK, TIME, LATER, ENDS = 0, 1, 2, 3
 
-records = viewer("Job", JOB)
-shapes = viewer("Shape", SHAPE)
 partitions = viewer("Partition", PARTITION)
 slots = viewer("Slot", SLOT)
 links = viewer("Link", LINK)

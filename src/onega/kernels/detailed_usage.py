@@ -9,12 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import callee, floats, ints, small
-from onega.kernels.detailed_state import (
-    Record,
-    records,
-    shapes,
-    shares_known,
-)
+from onega.kernels.detailed_state import Record, shares_known
 
 LN2 = float(np.log(2.0))
 
@@ -69,9 +64,9 @@ def multifactor_key(s: Record, job: int, total: float) -> float:
     """Return minus the multifactor priority of a job; ``total``: everybody's usage."""
     share = 1.0
     if total != 0.0:
-        share = _fair_share(s, records(s.records_at)[job].user, total)
-    age = min(1.0, (s.now - records(s.records_at)[job].submitted) / s.max_age)
-    size = shapes(s.shapes_at)[records(s.records_at)[job].first_option].procs / s.procs
+        share = _fair_share(s, ints(s.user_at)[job], total)
+    age = min(1.0, (s.now - floats(s.submitted_at)[job]) / s.max_age)
+    size = ints(s.procs_at)[ints(s.first_option_at)[job]] / s.procs
     return -(
         s.w_age * age
         + s.w_size * size

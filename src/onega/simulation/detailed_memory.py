@@ -49,6 +49,7 @@ class Memory:
         self.bind("cores", cores[self.numbers], np.int64)
         self._columns()
         self._rules()
+        self._results()
         self._machine()
         self._running()
         self._tables()
@@ -118,31 +119,22 @@ class Memory:
         )
 
     def _columns(self) -> None:
-        """Bring together what the problem says of jobs and options."""
+        """Point to the problem's own columns."""
         jobs, options = self.problem.jobs, self.problem.options
-        for name in ("submit", "queue_factor", "think"):
+        for name in ("submit", "queue_factor", "launch", "completion", "think"):
             self.bind(name, getattr(jobs, name))
-        for name in ("rank", "queue_rank", "after"):
+        for name in ("partition", "user", "rank", "queue_rank", "first_option", "options", "after"):
             self.bind(name, getattr(jobs, name), np.int64)
         self.bind("account", jobs.accounts if self.problem.account_jobs.size else (), np.int64)
+        self.bind("limited", jobs.limited.view(np.uint8), np.uint8)
         self.bind("initial_start", jobs.initial_start)
         self.bind("initial_done", jobs.initial_done)
-        records = np.zeros(self.jobs, layout.JOB)
-        for name in ("launch", "completion", "partition", "user", "first_option", "options"):
-            records[name] = getattr(jobs, name)
-        records["limited"] = jobs.limited
-        records["plain"] = (jobs.after < 0) & np.isnan(jobs.initial_start)
-        for name in ("submitted", "start", "ended"):
-            records[name] = np.nan
-        records["state"] = codes.UNSTARTED
-        records["option"] = -1
-        self.bind("records", records, layout.JOB)
-        shapes = np.empty(options.procs.size, layout.SHAPE)
-        for name in ("work", "expect", "procs", "chunks"):
-            shapes[name] = getattr(options, name)
-        self.bind("shapes", shapes, layout.SHAPE)
-        for name in ("chunk", "demand"):
+        plain = (jobs.after < 0) & np.isnan(jobs.initial_start)
+        self.bind("plain", plain.view(np.uint8), np.uint8)
+        for name in ("work", "expect", "chunk", "demand"):
             self.bind(name, getattr(options, name))
+        for name in ("procs", "chunks"):
+            self.bind(name, getattr(options, name), np.int64)
         self._dependents()
 
     def _dependents(self) -> None:
@@ -208,6 +200,17 @@ class Memory:
         sleep = problem.sleep
         self.bind("timeout", np.zeros(0) if sleep is None else sleep.timeout)
         self.bind("delay", np.zeros(0) if sleep is None else sleep.delay)
+
+    def _results(self) -> None:
+        """Make room for what becomes of each job."""
+        for name in ("submitted", "start", "ended"):
+            self.bind(name, np.full(self.jobs, np.nan))
+        for name in ("lost", "saved", "key"):
+            self.bind(name, np.zeros(self.jobs))
+        for name in ("phase", "slot_of"):
+            self.bind(name, np.zeros(self.jobs, np.int64), np.int64)
+        self.bind("state", np.full(self.jobs, codes.UNSTARTED), np.int64)
+        self.bind("option", np.full(self.jobs, -1), np.int64)
 
     def _machine(self) -> None:
         """Lay out nodes, rows of free amounts, partitions and accounts."""
@@ -378,7 +381,6 @@ class Memory:
     def outcome(self) -> Outcome:
         """Bring together what happened."""
         arrays = self.arrays
-        jobs = arrays["records"]
         attempts = arrays["attempts"][: int(self.state[0]["sequence"])]
         log = self._joined("log")
         parts = self._joined("stretch")
@@ -390,12 +392,12 @@ class Memory:
             "switch": (switches, ("time", "level")),
         }
         return Outcome(
-            submit=jobs["submitted"].copy(),
-            start=jobs["start"].copy(),
-            end=jobs["ended"].copy(),
-            state=jobs["state"].astype(np.int64),
-            option=jobs["option"].astype(np.int64),
-            lost_work=jobs["lost"].copy(),
+            submit=arrays["submitted"],
+            start=arrays["start"],
+            end=arrays["ended"],
+            state=arrays["state"],
+            option=arrays["option"],
+            lost_work=arrays["lost"],
             **{
                 f"{prefix}_{name}": table[name]
                 for prefix, (table, names) in columns.items()

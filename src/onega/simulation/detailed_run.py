@@ -75,7 +75,7 @@ def _explain(problem: Problem, memory: Memory) -> str:
     assert problem.own is not None
     first = problem.jobs.first_option
     columns = Columns(
-        memory.arrays["records"]["submitted"].copy(),
+        memory.arrays["submitted"],
         _contiguous(problem.options.work[first], np.float64),
         _contiguous(problem.options.expect[first], np.float64),
         _contiguous(problem.options.procs[first], np.int64),
