@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
@@ -95,6 +96,10 @@ def _taken(pairs: deque[Numbered]) -> Iterator[Numbered]:
         yield pairs.popleft()
 
 
+GRACE = 20.0
+"""Seconds that processes have to leave by themselves."""
+
+
 class _Pool:
     """One set of processes, until it has nothing to do or one of them dies."""
 
@@ -153,9 +158,19 @@ class _Pool:
         future.add_done_callback(done.put)
 
     def close(self) -> None:
-        """Let running tasks leave at their next heartbeat, and the processes with them."""
+        """Let running tasks leave at their next heartbeat, and the processes with them.
+
+        One that doesn't is ended: the executor itself would wait for it for ever.
+        """
         self._stop.set()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        processes = list((self._pool._processes or {}).values())
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        deadline = time.monotonic() + GRACE
+        for process in processes:
+            process.join(max(0.0, deadline - time.monotonic()))
+            if process.is_alive():
+                process.kill()
+                process.join()
 
 
 _function: Function
