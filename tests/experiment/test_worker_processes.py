@@ -16,7 +16,7 @@ import pytest
 from onega.core.cluster import OnegaWarning
 from onega.core.errors import ExperimentError
 from onega.experiment.worker_processes import Processes
-from onega.experiment.workers import WorkerDied, heartbeat, run_all, run_each
+from onega.experiment.workers import Threads, WorkerDied, heartbeat, run_all, run_each
 
 TOOLS = '''
 """Functions that worker processes import."""
@@ -114,8 +114,14 @@ def test_a_task_that_kills_its_process_is_given_up_alone(tools):
     assert isinstance(found[7].error, ValueError)
 
 
-def test_leaving_the_loop_ends_the_processes(tools, tmp_path):
-    running = run_each(tools.endless, range(4), shared=str(tmp_path), workers=Processes(1))
+@pytest.mark.parametrize("workers", [Processes(1), Threads(1)], ids=str)
+def test_ctrl_c_ends_the_loop_and_the_workers(tools, tmp_path, workers):
+    import polars as pl
+
+    assert pl.Series([1]).sum() == 1  # with its handler of Ctrl-C, waiting is taken up again
+    running = run_each(tools.endless, range(4), shared=str(tmp_path), workers=workers)
+
+    before = threading.active_count()
 
     def stop_soon():
         while not list(tmp_path.iterdir()):
@@ -125,8 +131,9 @@ def test_leaving_the_loop_ends_the_processes(tools, tmp_path):
     threading.Thread(target=stop_soon).start()
     with pytest.raises(KeyboardInterrupt):
         next(running)
+    assert threading.active_count() == before
     pid = int(next(tmp_path.iterdir()).name.split("-")[1])
-    assert not alive(pid)
+    assert pid == os.getpid() or not alive(pid)
 
 
 def alive(pid):

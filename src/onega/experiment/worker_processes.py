@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import signal
 import threading
-import time
 import warnings
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
@@ -28,6 +27,7 @@ from onega.experiment.workers import (
     call,
     checked_count,
     finished,
+    taken,
     watch,
 )
 
@@ -63,7 +63,7 @@ class Processes:
         suspects: deque[Numbered] = deque()
         while True:
             alone = bool(suspects)
-            source = _taken(suspects) if alone else numbered
+            source = _each(suspects) if alone else numbered
             pool = _Pool(1 if alone else count, function, shared)
             try:
                 yield from pool.work(source, 1 if alone else AHEAD * count)
@@ -91,13 +91,9 @@ class Processes:
             )
 
 
-def _taken(pairs: deque[Numbered]) -> Iterator[Numbered]:
+def _each(pairs: deque[Numbered]) -> Iterator[Numbered]:
     while pairs:
         yield pairs.popleft()
-
-
-GRACE = 20.0
-"""Seconds that processes have to leave by themselves."""
 
 
 class _Pool:
@@ -132,7 +128,7 @@ class _Pool:
         for _ in range(ahead):
             self._hand_out(numbered, flying, done)
         while flying:
-            future = done.get()
+            future = taken(done)
             pair = flying.pop(future)
             if isinstance(future.exception(), BrokenProcessPool):
                 self.lost.append(pair)
@@ -158,19 +154,9 @@ class _Pool:
         future.add_done_callback(done.put)
 
     def close(self) -> None:
-        """Let running tasks leave at their next heartbeat, and the processes with them.
-
-        One that doesn't is ended: the executor itself would wait for it for ever.
-        """
+        """Let running tasks leave at their next heartbeat, and the processes with them."""
         self._stop.set()
-        processes = list((self._pool._processes or {}).values())
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        deadline = time.monotonic() + GRACE
-        for process in processes:
-            process.join(max(0.0, deadline - time.monotonic()))
-            if process.is_alive():
-                process.kill()
-                process.join()
+        self._pool.shutdown(wait=True, cancel_futures=True)
 
 
 _function: Function

@@ -20,16 +20,21 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
-from queue import SimpleQueue
-from typing import Any, Final, NamedTuple, Protocol
+from queue import Empty, SimpleQueue
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from onega.core.errors import ExperimentError
 
 Function = Callable[..., Any]
 Progress = Callable[[int], None]
+T = TypeVar("T")
 
 AHEAD: Final = 2
 """Tasks that are handed out per worker: one runs, one waits, so that nobody is ever idle."""
+
+
+NOTICE: Final = 0.1
+"""Seconds in which Ctrl-C is noticed."""
 
 
 class Finished(NamedTuple):
@@ -126,10 +131,23 @@ def flow(submit: Callable[[Any], Any], items: Iterable[Any], ahead: int) -> Iter
 
     hand_out(ahead)
     while places:
-        future = done.get()  # Ctrl-C gets through here
+        future = taken(done)
         place, _ = places.pop(id(future))
         hand_out(1)
         yield finished(place, future.result)
+
+
+def taken(queue: SimpleQueue[T]) -> T:
+    """Wait for the next in a queue, so that Ctrl-C gets through.
+
+    Polars has a handler for it after which the system takes up waiting again (SA_RESTART), and
+    Python, which wakes up only between two waits, would never notice.
+    """
+    while True:
+        try:
+            return queue.get(timeout=NOTICE)
+        except Empty:
+            continue
 
 
 def finished(place: int, result: Callable[[], Any]) -> Finished:
