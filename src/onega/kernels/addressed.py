@@ -258,6 +258,16 @@ def trailing_zeros(typing_context: Any, word: Any) -> Any:  # noqa: ANN401
     return types.int64(types.int64), code
 
 
+@intrinsic
+def count_bits(typing_context: Any, word: Any) -> Any:  # noqa: ANN401
+    """Return how many bits of a word are set."""
+
+    def code(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:  # noqa: ANN401
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.int64), code
+
+
 floats = viewer("Float", np.float64)
 ints = viewer("Int", np.int64)
 flags = viewer("Flag", np.uint8)

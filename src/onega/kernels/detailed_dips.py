@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints, small
-from onega.kernels.detailed_hold import amount_of, come_free
+from onega.kernels.detailed_hold import amount_of
 from onega.kernels.detailed_state import (
     ENDS,
     Record,
@@ -20,7 +20,9 @@ from onega.kernels.detailed_state import (
     dips,
     ends,
     gots,
+    links,
     partitions,
+    slots,
 )
 from onega.kernels.engine import Floats
 
@@ -108,6 +110,30 @@ def copy_row(s: Record, number: int, source: Floats, target: Floats) -> None:
 
 
 @callee
+def _come_free(s: Record, slot: int, number: int, later: Floats, totals: Floats) -> None:
+    """Add what a job holds to a row, where a partition's starts can use it."""
+    option = slots(s.slots_at)[slot].option
+    for g in range(s.shared):
+        later[s.nodes * s.kinds + g] += floats(s.demand_at)[option * s.shared + g]
+    if slots(s.slots_at)[slot].partition != number:
+        return
+    link = slots(s.slots_at)[slot].link
+    while link >= 0:
+        one = links(s.links_at)[link]
+        if s.unit and flags(s.usable_at)[one.node]:
+            have = later[one.node]
+            later[one.node] = have + one.chunks
+            totals[0] += max(have + one.chunks, 0.0) - max(have, 0.0)
+        elif flags(s.usable_at)[one.node]:
+            for k in range(s.kinds):
+                amount = amount_of(s, option, one.node, one.chunks, k)
+                at = one.node * s.kinds + k
+                totals[k] += max(later[at] + amount, 0.0) - max(later[at], 0.0)
+                later[at] += amount
+        link = one.next
+
+
+@callee
 def go_on(s: Record, number: int, w: float, row: Floats, totals: Floats) -> float:
     """Let a row be that of time ``w``, from where it is; return the next step's time, or ∞.
 
@@ -116,7 +142,7 @@ def go_on(s: Record, number: int, w: float, row: Floats, totals: Floats) -> floa
     table = ends(s.ends_at)
     size = ints(s.sizes_at)[ENDS]
     while s.row_end < size and table[s.row_end].expected <= w:
-        come_free(s, table[s.row_end].slot, number, row, totals)
+        _come_free(s, table[s.row_end].slot, number, row, totals)
         s.row_end += 1
     while s.row_change < s.changes and changes(s.changes_at)[s.row_change].time <= w:
         if matters(s, s.row_change, number):

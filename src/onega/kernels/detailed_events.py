@@ -22,6 +22,7 @@ from onega.kernels.detailed_codes import (
     RETURN,
     RETURNED,
 )
+from onega.kernels.detailed_held_bits import bit_of, word_of
 from onega.kernels.detailed_hold import change_free, refresh_node
 from onega.kernels.detailed_leave import cancel, interrupt, kill
 from onega.kernels.detailed_sleep import emit, note
@@ -44,9 +45,13 @@ def _is_on(s: Record, slot: int, node: int) -> bool:
     """Tell whether a running job has chunks on a node."""
     link = slots(s.slots_at)[slot].link
     while link >= 0:
-        if links(s.links_at)[link].node == node:
+        one = links(s.links_at)[link]
+        if s.planes > 0:
+            if one.node == word_of(s, node) and one.mask & bit_of(s, node) != 0:
+                return True
+        elif one.node == node:
             return True
-        link = links(s.links_at)[link].next
+        link = one.next
     return False
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints, move, small
 from onega.kernels.detailed_codes import STARTED
+from onega.kernels.detailed_held_bits import give_bits_back, refresh_bits, take_bits
 from onega.kernels.detailed_queue import known_left, work_left
 from onega.kernels.detailed_sleep import note, pop_idle, push_idle, take_node
 from onega.kernels.detailed_state import (
@@ -30,7 +31,7 @@ from onega.kernels.detailed_state import (
     slots,
 )
 from onega.kernels.detailed_usage import count_in, hold_usage
-from onega.kernels.engine import WORKLOAD, Floats, clock
+from onega.kernels.engine import WORKLOAD, clock
 from onega.kernels.heap import Heap, heap_pop, heap_push, heap_remove
 
 
@@ -109,6 +110,9 @@ def change_free(s: Record, node: int, k: int, amount: float) -> None:
 def refresh_node(s: Record, node: int) -> None:
     """Show new starts all that is free of a node if it is usable, else nothing."""
     flags(s.usable_at)[node] = flags(s.up_at)[node] and not flags(s.draining_at)[node]
+    if s.planes > 0:
+        refresh_bits(s, node)
+        return
     avail = floats(s.avail_at)
     for k in range(s.kinds):
         at = node * s.kinds + k
@@ -195,6 +199,8 @@ def _allocate(s: Record, slot: int, option: int) -> None:
     """Take a job's processors and resources, on the nodes found last."""
     if s.pooled:
         _take_pooled(s, slot, option, 1)
+    elif s.planes > 0:
+        take_bits(s, slot, option)
     else:
         _take_nodes(s, slot, option)
     for g in range(s.shared):
@@ -207,34 +213,12 @@ def _give_back(s: Record, slot: int) -> None:
     option = slots(s.slots_at)[slot].option
     if s.pooled:
         _take_pooled(s, slot, option, -1)
+    elif s.planes > 0:
+        give_bits_back(s, slot)
     else:
         _give_nodes_back(s, slot, option)
     for g in range(s.shared):
         floats(s.avail_at)[s.nodes * s.kinds + g] += floats(s.demand_at)[option * s.shared + g]
-
-
-@callee
-def come_free(s: Record, slot: int, number: int, later: Floats, totals: Floats) -> None:
-    """Add what a job holds to a row, where a partition's starts can use it."""
-    option = slots(s.slots_at)[slot].option
-    for g in range(s.shared):
-        later[s.nodes * s.kinds + g] += floats(s.demand_at)[option * s.shared + g]
-    if slots(s.slots_at)[slot].partition != number:
-        return
-    link = slots(s.slots_at)[slot].link
-    while link >= 0:
-        one = links(s.links_at)[link]
-        if s.unit and flags(s.usable_at)[one.node]:
-            have = later[one.node]
-            later[one.node] = have + one.chunks
-            totals[0] += max(have + one.chunks, 0.0) - max(have, 0.0)
-        elif flags(s.usable_at)[one.node]:
-            for k in range(s.kinds):
-                amount = amount_of(s, option, one.node, one.chunks, k)
-                at = one.node * s.kinds + k
-                totals[k] += max(later[at] + amount, 0.0) - max(later[at], 0.0)
-                later[at] += amount
-        link = one.next
 
 
 @small

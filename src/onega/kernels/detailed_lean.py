@@ -13,10 +13,12 @@ import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints, move, small
 from onega.kernels.detailed_ahead import fits_dips, fits_on, look_ahead, lower_dips, time_of
+from onega.kernels.detailed_bits import place_bits
 from onega.kernels.detailed_choose import allowed, none_allowed, shorter
 from onega.kernels.detailed_codes import FIRST_FIT, NO_BACKFILL
 from onega.kernels.detailed_dips import dip_between, look_through
 from onega.kernels.detailed_easy import first_time, reserve_nodes
+from onega.kernels.detailed_held_bits import build_bits, narrow_bits
 from onega.kernels.detailed_hold import start
 from onega.kernels.detailed_place import place, place_now, shared_fit, sleep_state
 from onega.kernels.detailed_queue import choices, known_left
@@ -107,6 +109,7 @@ def _reserve(s: Record, number: int, job: int, option: int, v: float) -> None:
             floats(s.later_at)[s.nodes + g] -= floats(s.demand_at)[option * s.shared + g]
     if not s.pooled and s.sleeps > 0:
         _build(s, number)  # which nodes are meant depends on who sleeps now
+        p.built = 1
 
 
 @callee
@@ -142,7 +145,6 @@ def _build(s: Record, number: int) -> None:
         both[node] = min(avail[node], later[node])
         total += max(both[node], 0.0)
     floats(s.total_both_at)[number] = total
-    p.built = 1
 
 
 @small
@@ -154,8 +156,11 @@ def _fits_beside(s: Record, number: int, option: int, until: float) -> bool:
         return False
     if s.pooled:
         return True
-    if not p.built:
+    if not p.built and s.planes > 0:
+        build_bits(s, number)
+    elif not p.built:
         _build(s, number)
+    p.built = 1
     if need > floats(s.total_both_at)[number]:
         return False
     return fits_on(s, number, option, floats(s.both_at), until)
@@ -174,7 +179,9 @@ def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
     p = partitions(s.partitions_at)[number]
     until = v + known_left(s, job, option)
     reaching = _reaches(s, number, until, v)
-    if not s.pooled:
+    if s.planes > 0:
+        place_bits(s, ints(s.both_bits_at if reaching else s.avail_bits_at), number, option)
+    elif not s.pooled:
         row = floats(s.both_at if reaching else s.avail_at)
         if s.nodal and dip_between(s, -np.inf, until):
             look_through(s, number, row, -np.inf, until)
@@ -196,7 +203,9 @@ def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
         p.beside -= ints(s.chunks_at)[option]
         for g in range(s.shared):
             later[s.nodes + g] -= floats(s.demand_at)[option * s.shared + g]
-    if p.built:
+    if p.built and s.planes > 0:
+        narrow_bits(s, number, reaching)
+    elif p.built:
         avail, both = floats(s.avail_at), floats(s.both_at)
         for at in range(s.got):
             got = gots(s.got_at)[at]

@@ -29,7 +29,7 @@ from onega.kernels.detailed_hold import (
 )
 from onega.kernels.detailed_lean import is_lean, lean_newcomer, pass_lean
 from onega.kernels.detailed_leave import end_job
-from onega.kernels.detailed_place import place, shared_fit
+from onega.kernels.detailed_place import place_now, shared_fit
 from onega.kernels.detailed_queue import queue_add, recompute_keys, work_left
 from onega.kernels.detailed_sleep import drop_idle, emit, fire_timers, note, set_timers
 from onega.kernels.detailed_state import (
@@ -397,10 +397,9 @@ def load(state: int, initial: Ints) -> int:
     for job in initial:
         number = ints(s.partition_at)[job]
         option = ints(s.first_option_at)[job]
-        avail = floats(s.avail_at)
-        if not shared_fit(s, avail, s.nodes * s.kinds, option):
+        if not shared_fit(s, floats(s.avail_at), s.nodes * s.kinds, option):
             return job
-        if not place(s, avail, 0, number, option):
+        if not place_now(s, number, option):
             return job
         if s.sleeps > 0 and s.pooled:
             drop_idle(s, number, ints(s.procs_at)[option])

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import callee, floats, ints, small, trailing_zeros
+from onega.kernels.detailed_bits import place_bits
 from onega.kernels.detailed_codes import BEST_FIT, FIRST_FIT
 from onega.kernels.detailed_state import Record, gots, partitions
 from onega.kernels.engine import Floats
@@ -374,9 +375,11 @@ def place(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
 @callee
 def place_now(s: Record, number: int, option: int) -> bool:
     """Find nodes for a job of a partition by what is free now."""
+    if s.planes > 0:
+        return place_bits(s, ints(s.avail_bits_at), number, option)
     avail = floats(s.avail_at)
     rule = partitions(s.partitions_at)[number].placement
-    if not s.unit or s.sleeps > 0:
+    if not s.unit or s.sleeps > 0 or s.pooled:
         return place(s, avail, 0, number, option)
     s.got = 0
     if rule == FIRST_FIT:

@@ -34,8 +34,9 @@ RULES = [
         # Whether each partition is one pool; whether all chunks are one processor each and
         # nothing else, so that totals tell what fits; whether any job has several shapes; whether
         # jobs take whole nodes anywhere; whether every option needs processors; whether somebody
-        # looks at reservations after a pass (wake-ahead, partitions that share resources).
-        "pooled unit molded wholes all_need look_ahead",
+        # looks at reservations after a pass (wake-ahead, partitions that share resources). Planes
+        # of nodes as bits (`onega.kernels.detailed_bits`); 0: their rows are numbers.
+        "pooled unit molded wholes all_need look_ahead planes",
         # Sleep states; waking ahead; interrupted jobs; multifactor priority; dependent jobs.
         "sleeps wake_ahead on_interrupt factors dependents",
         # Rows of the table, reservations, steps of capacities; levels of the rate; its control.
@@ -93,6 +94,8 @@ ADDRESSES = _fields(
     # reservation; scratch. Nodes counted by what they have free; a bit for each that has a
     # processor for new starts, and one behind the last.
     "up draining usable jobs_on since down_since planned scratch victims came rooms bits",
+    # Rows as bits, where nodes are: see `onega.kernels.detailed_bits`; nodes that are up.
+    "avail_bits later_bits both_bits up_bits",
     # Tables of records, as below.
     "partitions slots links ends queue stack claims changes dips got",
     "work_heap time_heap later_heap sizes",
@@ -104,8 +107,9 @@ state_at = structure("Detailed", STATE)
 
 PARTITION = np.dtype(
     [
-        # Nodes, rules.
+        # Nodes, rules; the words of its nodes' bits.
         *[(name, "i8") for name in ("first", "last", "order", "reservations", "placement")],
+        *[(name, "i8") for name in ("word", "last_word")],
         ("whole", "i8"),
         # Its queue's place, who waits there; its stack of idle processors' place and entries.
         *[(name, "i8") for name in ("queue", "waiting", "stack", "entries")],
@@ -140,10 +144,13 @@ SLOT = np.dtype(
 """A job on processors: its start's number, first link of its allocation, expected end; the clock
 when its work began and when it is done."""
 
-LINK = np.dtype([("node", "i8"), ("chunks", "i8"), ("next", "i8"), ("spare", "i8")], align=True)
-"""Chunks on one node, and the next link of the allocation (−1: none)."""
+LINK = np.dtype([(name, "i8") for name in ("node", "chunks", "next", "spare", "mask")], align=True)
+"""Chunks on one node, and the next link of the allocation (−1: none). Where nodes are bits: chunks
+on each of the nodes in a mask, and ``node`` is the word where they stand."""
 
-GOT = np.dtype([("node", "i8"), ("chunks", "i8")], align=True)
+GOT = np.dtype([(name, "i8") for name in ("node", "chunks", "mask")], align=True)
+"""A part of a placement: as in a link."""
+
 END = np.dtype([("expected", "f8"), ("amount", "f8"), ("demand", "f8"), ("slot", "i8")], align=True)
 """A running job's expected end, its processors, its part of the only machine-wide resource (if
 there is one) and its slot; sorted."""

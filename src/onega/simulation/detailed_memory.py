@@ -15,6 +15,8 @@ from onega.kernels import detailed_codes as codes
 from onega.kernels import detailed_state as layout
 from onega.kernels.engine import DUE, SWITCH
 from onega.kernels.heap import ENTRY
+from onega.simulation.detailed_arrivals import chains
+from onega.simulation.detailed_planes import bits_of, is_unit, planes_of, words_of
 from onega.simulation.detailed_problem import Outcome, Problem
 from onega.simulation.detailed_reduce import reduced
 from onega.simulation.setup import CONTROL_CODES, make_levels
@@ -86,7 +88,6 @@ class Memory:
         self.capacity = np.ascontiguousarray(nodes.capacity[self.numbers], np.float64)
         sleep = problem.sleep
         ahead = sleep is not None and sleep.wake_ahead
-        unit = self._is_unit()
         self._set(
             jobs=self.jobs,
             kinds=self.kinds,
@@ -95,7 +96,7 @@ class Memory:
             parts=self.parts,
             accounts=problem.account_jobs.size,
             pooled=nodes.pooled,
-            unit=unit,
+            unit=is_unit(problem),
             molded=bool((problem.jobs.options > 1).any()),
             wholes=bool(problem.partitions.whole.any()),
             longest=float(options.expect.max(initial=0.0)),
@@ -103,19 +104,6 @@ class Memory:
             sleeps=0 if sleep is None else sleep.timeout.size,
             wake_ahead=ahead,
             look_ahead=ahead or (self.shared > 0 and self.parts > 1),
-        )
-
-    def _is_unit(self) -> bool:
-        """Whether all chunks are one processor, and nodes have whole numbers of them free."""
-        problem = self.problem
-        whole = problem.partitions.whole.any()
-        amounts = problem.calendar.amount
-        return bool(
-            self.kinds == 1
-            and not whole
-            and (problem.options.chunk == 1.0).all()
-            and (self.capacity == np.floor(self.capacity)).all()
-            and (amounts == np.floor(amounts)).all()
         )
 
     def _columns(self) -> None:
@@ -138,24 +126,15 @@ class Memory:
         self._dependents()
 
     def _dependents(self) -> None:
-        """Chain those that wait for the same job, by row."""
-        after = self.problem.jobs.after
-        rows = np.flatnonzero(after >= 0)
-        first, following = (np.full(self.jobs if rows.size else 0, -1) for _ in range(2))
-        number = np.zeros(self.jobs if rows.size else 0, np.int64)
-        if rows.size:
-            number[rows] = np.arange(rows.size)
-            order = rows[np.argsort(after[rows], kind="stable")]
-            same = after[order[1:]] == after[order[:-1]]
-            following[order[:-1][same]] = order[1:][same]
-            heads = order[np.concatenate([[True], ~same])]
-            first[after[heads]] = heads
+        """Lay out who waits for whom."""
+        count = int((self.problem.jobs.after >= 0).sum())
+        first, following, number = chains(self.problem.jobs.after)
         self.bind("first_dependent", first, np.int64)
         self.bind("next_dependent", following, np.int64)
         self.bind("dependent", number, np.int64)
-        self.bind("later_heap", np.zeros(rows.size, ENTRY), ENTRY)
-        self.bind("came", np.zeros(rows.size + 1), np.int64)
-        self._set(dependents=rows.size > 0, pending=rows.size)
+        self.bind("later_heap", np.zeros(count, ENTRY), ENTRY)
+        self.bind("came", np.zeros(count + 1), np.int64)
+        self._set(dependents=count > 0, pending=count)
 
     def _rules(self) -> None:
         """Set rates, priorities, sleep and what becomes of interrupted jobs."""
@@ -243,6 +222,7 @@ class Memory:
         some[: self.nodes] = capacity[:, 0] >= 1
         some[self.nodes] = True
         self.bind("bits", np.packbits(some, bitorder="little").view(np.int64), np.int64)
+        self._bits(hosts)
         self.bind("got", np.zeros(self.nodes + 1, layout.GOT), layout.GOT)
         self.bind("since", np.full(self.nodes, problem.t0))
         self.bind("down_since", np.zeros(self.nodes))
@@ -252,6 +232,16 @@ class Memory:
         self.bind("jobs_in", np.zeros(accounts), np.int64)
         self.bind("procs_in", np.zeros(accounts), np.int64)
         self._partitions(hosts)
+
+    def _bits(self, hosts: Array) -> None:
+        """Lay out the nodes as bits too, if they may be."""
+        planes = planes_of(self.problem) if self.state["unit"][0] else 0
+        self.words = words_of(hosts, self.parts)
+        row = bits_of(self.capacity[:, 0], hosts, self.words, planes)
+        for name in ("avail", "later", "both"):
+            self.bind(f"{name}_bits", row.copy(), np.int64)
+        self.bind("up_bits", np.full(self.words[-1], -1), np.int64)
+        self._set(planes=planes)
 
     def _partitions(self, hosts: Array) -> None:
         """Lay out partitions, their queues and their stacks of idle processors."""
@@ -268,6 +258,7 @@ class Memory:
         table = np.zeros(self.parts, layout.PARTITION)
         table["first"] = np.searchsorted(hosts, np.arange(self.parts))
         table["last"] = np.searchsorted(hosts, np.arange(self.parts), side="right")
+        table["word"], table["last_word"] = self.words[:-1], self.words[1:]
         for name in ("order", "reservations", "placement", "whole"):
             table[name] = getattr(rules, name)
         table["queue"] = queues[:-1]
