@@ -138,6 +138,39 @@ def look_ahead(s: Record, number: int, v: float, limit: float) -> None:
             values[at] = have if dip.node >= 0 else later[s.nodes + dip.which]
 
 
+@small
+def time_by_ends(s: Record, number: int, option: int, v: float) -> float:
+    """Do the same as `_first_time` without a calendar, for one partition and one shared resource.
+
+    Leaves the processors free then in ``beside``, the machine-wide resource in ``later``.
+    """
+    p = partitions(s.partitions_at)[number]
+    table = ends(s.ends_at)
+    size = ints(s.sizes_at)[ENDS]
+    need, have = float(ints(s.chunks_at)[option]), floats(s.total_avail_at)[number]
+    if s.pooled:
+        have = floats(s.avail_at)[p.first]
+    want, room = 0.0, 0.0
+    if s.shared > 0:
+        want, room = floats(s.demand_at)[option], floats(s.avail_at)[s.nodes]
+    w = v
+    end = 0
+    while True:
+        while end < size and table[end].expected <= w:
+            have += table[end].amount
+            room += table[end].demand
+            end += 1
+        if have >= need and room >= want:
+            break
+        if end == size:
+            return np.inf
+        w = table[end].expected
+    p.beside = have
+    if s.shared > 0:
+        floats(s.later_at)[s.nodes] = room
+    return w
+
+
 @callee
 def _first_time(s: Record, number: int, option: int, lasting: float, v: float) -> float:
     """Return when an option fits by the expected ends; ∞ if never.

@@ -230,11 +230,22 @@ def events(s: Record) -> None:
         _table(s)
     if s.next_return < s.withdrawals or s.next_step < s.steps:
         _calendar(s)
-    s.event_time = next_event_time(s)
+    look_at_tables(s)
 
 
 @callee
-def next_event_time(s: Record) -> float:
+def look_at_tables(s: Record) -> None:
+    """Note when the next of these events is, and what the passes up to then have to look at.
+
+    Totals are not enough where nodes drain: what is free there isn't for new starts.
+    """
+    s.event_time = _next_event_time(s)
+    s.planned = s.active > 0 or s.next_withdrawal < s.withdrawals or s.next_step < s.steps
+    s.lean = s.unit > 0 and s.drains == 0
+
+
+@callee
+def _next_event_time(s: Record) -> float:
     """Return when the next of these events is; ∞ if there is none."""
     following = np.inf
     if s.next_row < s.rows:

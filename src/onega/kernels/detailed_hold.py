@@ -124,16 +124,28 @@ def refresh_node(s: Record, node: int) -> None:
 
 
 @small
-def _take_pooled(s: Record, slot: int, option: int, sign: int) -> None:
-    """Take an option's processors out of a pool, or (sign −1) give them back."""
-    node = partitions(s.partitions_at)[slots(s.slots_at)[slot].partition].first
-    chunks = ints(s.chunks_at)[option]
+def _change_pool(s: Record, number: int, option: int, sign: int) -> None:
+    """Let an option's processors of a pool be free, or (sign −1) no longer."""
+    node = partitions(s.partitions_at)[number].first
+    chunks = sign * ints(s.chunks_at)[option]
+    if s.unit and s.withdrawals == 0:
+        floats(s.free_at)[node] += chunks
+        if flags(s.usable_at)[node]:
+            floats(s.avail_at)[node] += chunks
+            floats(s.total_avail_at)[number] += chunks
+        return
     for k in range(s.kinds):
-        change_free(s, node, k, -sign * chunks * floats(s.chunk_at)[option * s.kinds + k])
+        change_free(s, node, k, chunks * floats(s.chunk_at)[option * s.kinds + k])
+
+
+@small
+def _take_pooled(s: Record, number: int, slot: int, option: int) -> None:
+    """Take an option's processors out of a pool, and note it in the slot."""
+    _change_pool(s, number, option, -1)
     # Every slot has a link of its own here: all lies on the pool's one node.
     one = links(s.links_at)[slot]
-    one.node = node
-    one.chunks = chunks
+    one.node = partitions(s.partitions_at)[number].first
+    one.chunks = ints(s.chunks_at)[option]
     one.next = -1
     slots(s.slots_at)[slot].link = slot
 
@@ -195,10 +207,10 @@ def _give_nodes_back(s: Record, slot: int, option: int) -> None:
 
 
 @small
-def _allocate(s: Record, slot: int, option: int) -> None:
+def _allocate(s: Record, number: int, slot: int, option: int) -> None:
     """Take a job's processors and resources, on the nodes found last."""
     if s.pooled:
-        _take_pooled(s, slot, option, 1)
+        _take_pooled(s, number, slot, option)
     elif s.planes > 0:
         take_bits(s, slot, option)
     else:
@@ -212,7 +224,7 @@ def _give_back(s: Record, slot: int) -> None:
     """Free an allocation."""
     option = slots(s.slots_at)[slot].option
     if s.pooled:
-        _take_pooled(s, slot, option, -1)
+        _change_pool(s, slots(s.slots_at)[slot].partition, option, 1)
     elif s.planes > 0:
         give_bits_back(s, slot)
     else:
@@ -272,7 +284,7 @@ def take(s: Record, number: int, job: int, option: int) -> int:
     slot.seq = s.sequence
     ints(s.slot_of_at)[job] = place
     ints(s.option_at)[job] = option
-    _allocate(s, place, option)
+    _allocate(s, number, place, option)
     procs = ints(s.procs_at)[option]
     if s.accounts > 0:
         count_in(s, job, 1, procs)
@@ -312,6 +324,12 @@ def _wake(s: Record, number: int, procs: int) -> float:
 @callee
 def start(s: Record, number: int, job: int, option: int) -> None:
     """Start a waiting job on the nodes found last."""
+    start_here(s, number, job, option)
+
+
+@small
+def start_here(s: Record, number: int, job: int, option: int) -> None:
+    """Do that without a call."""
     wake = _wake(s, number, ints(s.procs_at)[option]) if s.sleeps > 0 else 0.0
     place = take(s, number, job, option)
     slot = slots(s.slots_at)[place]

@@ -12,14 +12,21 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints, move, small
-from onega.kernels.detailed_ahead import fits_dips, fits_on, look_ahead, lower_dips, time_of
+from onega.kernels.detailed_ahead import (
+    fits_dips,
+    fits_on,
+    look_ahead,
+    lower_dips,
+    time_by_ends,
+    time_of,
+)
 from onega.kernels.detailed_bits import place_bits
 from onega.kernels.detailed_choose import allowed, none_allowed, shorter
 from onega.kernels.detailed_codes import FIRST_FIT, NO_BACKFILL
 from onega.kernels.detailed_dips import dip_between, look_through
 from onega.kernels.detailed_easy import first_time, reserve_nodes
 from onega.kernels.detailed_held_bits import build_bits, narrow_bits
-from onega.kernels.detailed_hold import start
+from onega.kernels.detailed_hold import start_here
 from onega.kernels.detailed_place import place, place_now, shared_fit, sleep_state
 from onega.kernels.detailed_queue import choices, known_left
 from onega.kernels.detailed_state import (
@@ -33,12 +40,6 @@ from onega.kernels.detailed_state import (
     slots,
 )
 from onega.kernels.engine import clock
-
-
-@small
-def is_lean(s: Record) -> bool:
-    """Tell whether totals are enough now: not with draining nodes."""
-    return s.unit > 0 and s.drains == 0
 
 
 @small
@@ -58,6 +59,8 @@ def _fits_now(s: Record, number: int, option: int, until: float) -> bool:
 @callee
 def _time_of(s: Record, number: int, job: int, option: int, v: float) -> float:
     """Return when an option fits; ∞ if never."""
+    if not s.planned and s.shared <= 1 and s.parts == 1:
+        return time_by_ends(s, number, option, v)
     w = time_of(s, number, option, known_left(s, job, option), v)
     return first_time(s, number, job, option, v) if s.nodal else w
 
@@ -82,7 +85,7 @@ def _soonest(s: Record, number: int, job: int, v: float) -> int:
     return best
 
 
-@callee
+@small
 def _reserve(s: Record, number: int, job: int, option: int, v: float) -> None:
     """Reserve for the first that can't start, if it ever fits."""
     p = partitions(s.partitions_at)[number]
@@ -190,7 +193,7 @@ def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
             place(s, row, 0, number, option)
         else:
             place_now(s, number, option)
-    start(s, number, job, option)
+    start_here(s, number, job, option)
     if s.planned:
         lower_dips(s, number, option, -np.inf, until)
     if not p.reserved:
@@ -284,12 +287,13 @@ def _next_chance(s: Record, number: int, read: int, size: int, v: float) -> int:
 def lean_newcomer(s: Record, number: int) -> bool:
     """Decide on a lone newcomer if nothing else has changed; False: a full pass is needed.
 
-    The reservation stands as long as no processors came free, nothing happened to nodes, the
-    shadow isn't past and accounts still allow it; whoever couldn't start then can't now.
+    The reservation stands as long as no processors came free and nothing happened to nodes (the
+    caller has looked), the shadow isn't past and accounts still allow it; whoever couldn't start
+    then can't now.
     """
     p = partitions(s.partitions_at)[number]
     v = clock(s)
-    if s.changed or not p.kept or v > p.shadow:
+    if not p.kept or v > p.shadow:
         return False
     if p.newcomers == 0:
         return True

@@ -95,8 +95,14 @@ def _free_dependents(s: Record, job: int) -> None:
 
 
 @callee
-def end_job(s: Record, place: int) -> None:
-    """Let a job leave that has done its work; it is in no heap any more."""
+def _end_job(s: Record, place: int) -> None:
+    """Let a job leave that has done its work."""
+    end_job_here(s, place)
+
+
+@small
+def end_job_here(s: Record, place: int) -> None:
+    """Let a job leave that has done its work, without a call; it is in no heap any more."""
     job = slots(s.slots_at)[place].job
     release(s, place)
     if flags(s.limited_at)[job]:
@@ -142,7 +148,7 @@ def interrupt(s: Record, job: int, node: int) -> None:
     if ints(s.phase_at)[job] == COMPLETING:
         place = ints(s.slot_of_at)[job]
         remove_time(s, place)
-        end_job(s, place)
+        _end_job(s, place)
         return
     done = _take_off(s, job)
     note(s, INTERRUPTED, job, node)
@@ -168,7 +174,7 @@ def kill(s: Record, job: int) -> None:
     if ints(s.phase_at)[job] == COMPLETING:
         place = ints(s.slot_of_at)[job]
         remove_time(s, place)
-        end_job(s, place)
+        _end_job(s, place)
         return
     floats(s.lost_at)[job] += _take_off(s, job)
     _leave_for_good(s, job, KILLED, ENDED_KILLED)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints, small
-from onega.kernels.detailed_codes import DOWN, IDLE, MULTIFACTOR, STATIC, SUBMITTED
+from onega.kernels.detailed_codes import DOWN, IDLE, MULTIFACTOR, SUBMITTED
 from onega.kernels.detailed_easy import newcomer_only, pass_simple
-from onega.kernels.detailed_events import events, next_event_time
+from onega.kernels.detailed_events import events, look_at_tables
 from onega.kernels.detailed_general import pass_general
 from onega.kernels.detailed_hold import (
     begin_work,
@@ -27,8 +27,8 @@ from onega.kernels.detailed_hold import (
     stop_work,
     take,
 )
-from onega.kernels.detailed_lean import is_lean, lean_newcomer, pass_lean
-from onega.kernels.detailed_leave import end_job
+from onega.kernels.detailed_lean import lean_newcomer, pass_lean
+from onega.kernels.detailed_leave import end_job_here
 from onega.kernels.detailed_place import place_now, shared_fit
 from onega.kernels.detailed_queue import queue_add, recompute_keys, work_left
 from onega.kernels.detailed_sleep import drop_idle, emit, fire_timers, note, set_timers
@@ -73,6 +73,9 @@ from onega.kernels.jit import inlined, kernel
 FEW = 64
 """Submissions at one instant up to which the room in the logs is told at a glance."""
 
+CALM = 16
+"""Instants for which that is done at once."""
+
 
 @inlined
 def _next_time(s: Record) -> float:
@@ -104,22 +107,27 @@ def _next_time(s: Record) -> float:
 
 
 @small
-def _room_is_plenty(s: Record, following: float) -> bool:
-    """Tell at a glance that one instant's lines have room: few come and no events happen."""
+def _is_calm(s: Record, following: float) -> bool:
+    """Tell at a glance that few come at an instant, and no events happen."""
     last = s.next_job + FEW
-    if last < s.jobs and floats(s.submit_at)[last] <= following:
-        return False
-    if s.event_time <= following or s.pending > 0:
-        return False
-    most = 4 * (s.holding + s.waiting + FEW) + 8 * s.nodes + 16
+    few = last >= s.jobs or floats(s.submit_at)[last] > following
+    return few and s.event_time > following and s.pending == 0
+
+
+@callee
+def _room_is_plenty(s: Record, rounds: int) -> bool:
+    """Tell at a glance that the lines of so many calm instants have room in the logs."""
+    present = s.holding + s.waiting + rounds * FEW
+    most = 4 * present + 8 * s.nodes + 16
     if s.sleeps > 0 and s.pooled:
         for number in range(s.parts):
-            most += 4 * partitions(s.partitions_at)[number].entries
+            # An end and a timer add one entry each.
+            most += 4 * (partitions(s.partitions_at)[number].entries + 2 * rounds)
     return (
-        s.logged + most <= s.log_room
-        and s.stretches + most <= s.stretch_room
-        and s.sequence + s.waiting + s.holding + FEW <= s.attempt_room
-        and s.switches + 2 <= s.switch_room
+        s.logged + rounds * most <= s.log_room
+        and s.stretches + rounds * most <= s.stretch_room
+        and s.sequence + rounds * present <= s.attempt_room
+        and s.switches + 2 * rounds <= s.switch_room
     )
 
 
@@ -210,10 +218,10 @@ def _completions(s: Record) -> None:
         slot = dues(s.due_at)[index].slot
         if ints(s.phase_at)[slots(s.slots_at)[slot].job] == WORKING:
             stop_work(s, slot)
-        end_job(s, slot)
+        end_job_here(s, slot)
 
 
-@small
+@callee
 def _submit(s: Record, job: int, time: float) -> None:
     """Let a job come."""
     floats(s.submitted_at)[job] = time
@@ -282,21 +290,22 @@ def _pass_partition(s: Record, number: int, own: Any) -> int:  # noqa: ANN401
         p.reserved = 0
         p.kept = 0
         return MORE
-    if p.order != STATIC and p.order != MULTIFACTOR and not recompute_keys(s, number, own):
+    if not p.sorted and not recompute_keys(s, number, own):
         return BAD_KEY
-    s.planned = s.active > 0 or s.next_withdrawal < s.withdrawals or s.next_step < s.steps
     # The order of sleeping nodes changes with time, and with it the reservation's nodes.
-    awake = s.sleeps == 0 or s.pooled or s.now < p.depths_due
-    steady = (p.order == STATIC or p.order == MULTIFACTOR) and awake
-    many = p.reservations > 1 or (s.shared > 0 and s.parts > 1)
-    lean = is_lean(s)
-    if steady and not many and (lean_newcomer(s, number) if lean else newcomer_only(s, number)):
+    if (
+        not s.changed
+        and p.sorted
+        and not p.many
+        and s.now < p.depths_due
+        and (lean_newcomer(s, number) if s.lean else newcomer_only(s, number))
+    ):
         return MORE
     s.changes = 0
     s.dips = 0
-    if many:
+    if p.many:
         pass_general(s, number)
-    elif lean:
+    elif s.lean:
         pass_lean(s, number)
     else:
         pass_simple(s, number)
@@ -368,12 +377,21 @@ def run(state: int, own: Any, rounds: int) -> int:  # noqa: ANN401
     gave NaN for job ``culprit``.
     """
     s = state_at(state)
-    s.event_time = next_event_time(s)
+    look_at_tables(s)
     levels = rate_levels(s.rates_at, s.levels)
+    calm = 0  # instants that have room if they are calm
     for _ in range(rounds):
         following = _next_time(s)
-        if not _room_is_plenty(s, following) and not _has_room(s, following):
-            return LOG_FULL
+        if not _is_calm(s, following):
+            calm = 0
+            if not _has_room(s, following):
+                return LOG_FULL
+        elif calm == 0:
+            calm = CALM - 1 if _room_is_plenty(s, CALM) else 0
+            if calm == 0 and not _room_is_plenty(s, 1) and not _has_room(s, following):
+                return LOG_FULL
+        else:
+            calm -= 1
         level = s.level
         if s.gone == s.jobs or (following == np.inf and s.control != WORKLOAD):
             _finish(s)

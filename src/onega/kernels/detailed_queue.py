@@ -58,15 +58,17 @@ def _precedes(one: Record, other: Record) -> bool:
 @small
 def _fill(s: Record, entry: Record, job: int) -> None:
     """Describe a waiting job in its queue."""
-    first, count = choices(s, job)
-    procs, expect, demand = np.inf, np.inf, np.inf
+    option, count = choices(s, job)
     last = s.shared - 1
-    for option in range(first, first + count):
-        need = ints(s.chunks_at)[option] * floats(s.chunk_at)[option * s.kinds]
+    procs = ints(s.chunks_at)[option] * floats(s.chunk_at)[option * s.kinds]
+    expect = known_left(s, job, option)
+    demand = floats(s.demand_at)[option * s.shared + last] if last >= 0 else 0.0
+    for other in range(option + 1, option + count):
+        need = ints(s.chunks_at)[other] * floats(s.chunk_at)[other * s.kinds]
         procs = min(procs, need)
-        expect = min(expect, known_left(s, job, option))
+        expect = min(expect, known_left(s, job, other))
         if last >= 0:
-            demand = min(demand, floats(s.demand_at)[option * s.shared + last])
+            demand = min(demand, floats(s.demand_at)[other * s.shared + last])
     entry.job = job
     entry.procs = procs
     entry.expect = expect

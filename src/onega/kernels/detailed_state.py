@@ -59,8 +59,8 @@ COUNTERS = [
         "sequence spare_slot spare_link got",
         # Whether a pass is due; whether more than a submission happened since the last one;
         # reservations that other partitions see; nodes that drain; whether the calendar changes
-        # single nodes up to the time that matters.
-        "pass_due changed claimed drains nodal",
+        # single nodes up to the time that matters; whether totals tell what fits now.
+        "pass_due changed claimed drains nodal lean",
         # The calendar ahead: changes and dips listed; where a row stands that goes on in time.
         "changes dips planned row_end row_change",
         # Lines of the logs, their room, and what the next instant may need; who gave a bad key.
@@ -111,6 +111,9 @@ PARTITION = np.dtype(
         *[(name, "i8") for name in ("first", "last", "order", "reservations", "placement")],
         *[(name, "i8") for name in ("word", "last_word")],
         ("whole", "i8"),
+        # Whether its queue is kept sorted between passes; whether it may have several
+        # reservations, or shares resources with other partitions.
+        *[(name, "i8") for name in ("sorted", "many")],
         # Its queue's place, who waits there; its stack of idle processors' place and entries.
         *[(name, "i8") for name in ("queue", "waiting", "stack", "entries")],
         # Newcomers since the last pass, and where the last one stands.
@@ -126,7 +129,7 @@ PARTITION = np.dtype(
         ("beside", "f8"),
         ("lasting", "f8"),
         ("longest", "f8"),
-        # When the order of idle nodes changes because one sleeps deeper.
+        # When the order of idle nodes changes because one sleeps deeper; ∞ in a pool.
         ("depths_due", "f8"),
         ("timer", "f8"),
     ],

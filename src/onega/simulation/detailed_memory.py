@@ -265,7 +265,10 @@ class Memory:
         table["stack"] = stacks[:-1]
         table["entries"] = widths > 0
         table["shadow"] = table["timer"] = np.inf
-        table["depths_due"] = -np.inf
+        asleep = problem.sleep is not None and not problem.nodes.pooled
+        table["depths_due"] = -np.inf if asleep else np.inf
+        table["sorted"] = np.isin(rules.order, (codes.STATIC, codes.MULTIFACTOR))
+        table["many"] = (rules.reservations > 1) | (self.shared > 0 and self.parts > 1)
         self.bind("partitions", table, layout.PARTITION)
         self.bind("queue", np.zeros(queues[-1], layout.QUEUED), layout.QUEUED)
         stack = np.zeros(stacks[-1], layout.STACKED)
