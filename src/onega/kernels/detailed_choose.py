@@ -41,11 +41,11 @@ def allowed(s: Record, job: int, option: int) -> bool:
 @callee
 def none_allowed(s: Record, job: int) -> bool:
     """Tell whether a job's accounts are full: it is passed over."""
-    first, count = choices(s, job)
-    option = first
-    while option < first + count and not allowed(s, job, option):
+    option, count = choices(s, job)
+    last = option + count - 1
+    while option < last and not allowed(s, job, option):
         option += 1
-    return option == first + count
+    return not allowed(s, job, option)
 
 
 @small

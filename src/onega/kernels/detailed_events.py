@@ -118,7 +118,7 @@ def _node_event(s: Record, code: int, node: int) -> bool:
 @callee
 def _job_event(s: Record, code: int, job: int) -> bool:
     """Handle CANCEL, INTERRUPT or KILL; False if there is nothing to do."""
-    phase = ints(s.phase_at)[job]
+    phase = flags(s.phase_at)[job]
     running = LAUNCHING <= phase <= COMPLETING
     if phase == WAITING and code != INTERRUPT:
         cancel(s, job)

@@ -345,7 +345,7 @@ def start_here(s: Record, number: int, job: int, option: int) -> None:
     attempts(s.attempts_at)[slot.seq].wake = wake
     launch = floats(s.launch_at)[job]
     if wake + launch > 0.0:
-        ints(s.phase_at)[job] = LAUNCHING
+        flags(s.phase_at)[job] = LAUNCHING
         push_time(s, place, s.now + wake + launch, slot.seq)
     else:
         begin_work(s, place)
@@ -357,7 +357,7 @@ def begin_work(s: Record, place: int) -> None:
     slot = slots(s.slots_at)[place]
     v = clock(s)
     left = work_left(s, slot.job, slot.option)
-    ints(s.phase_at)[slot.job] = WORKING
+    flags(s.phase_at)[slot.job] = WORKING
     attempts(s.attempts_at)[slot.seq].begin = s.now
     slot.begun = v
     slot.key = v + left

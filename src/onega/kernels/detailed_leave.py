@@ -57,7 +57,7 @@ def depart(s: Record, job: int) -> None:
 @small
 def _close(s: Record, job: int, state: int, event: int) -> None:
     """Note a job's final state."""
-    ints(s.phase_at)[job] = GONE
+    flags(s.phase_at)[job] = GONE
     ints(s.state_at)[job] = state
     floats(s.ended_at)[job] = s.now
     s.gone += 1
@@ -71,7 +71,7 @@ def _drop_dependents(s: Record, job: int) -> None:
     after = ints(s.after_at)
     one = first[job]
     while one >= 0:
-        fresh = ints(s.phase_at)[one] == AHEAD
+        fresh = flags(s.phase_at)[one] == AHEAD
         if fresh:
             _close(s, one, DROPPED, ENDED_DROPPED)
             s.pending -= 1
@@ -88,7 +88,7 @@ def _free_dependents(s: Record, job: int) -> None:
     """Let those who wait for a job's end be submitted, each after its think time."""
     one = ints(s.first_dependent_at)[job]
     while one >= 0:
-        if ints(s.phase_at)[one] == AHEAD:
+        if flags(s.phase_at)[one] == AHEAD:
             heap = Heap(heap_entries(s.later_heap_at), heap_size(s.sizes_at, LATER))
             heap_push(heap, ints(s.dependent_at)[one], s.now + floats(s.think_at)[one], one)
         one = ints(s.next_dependent_at)[one]
@@ -129,7 +129,7 @@ def _take_off(s: Record, job: int) -> float:
     place = ints(s.slot_of_at)[job]
     done = 0.0
     left = work_left(s, job, slots(s.slots_at)[place].option)
-    if ints(s.phase_at)[job] == LAUNCHING:
+    if flags(s.phase_at)[job] == LAUNCHING:
         remove_time(s, place)
         s.launching -= 1
         if s.control == WORKLOAD:
@@ -145,7 +145,7 @@ def _take_off(s: Record, job: int) -> float:
 @callee
 def interrupt(s: Record, job: int, node: int) -> None:
     """Interrupt a job on processors: lost, requeued, or back to its last checkpoint."""
-    if ints(s.phase_at)[job] == COMPLETING:
+    if flags(s.phase_at)[job] == COMPLETING:
         place = ints(s.slot_of_at)[job]
         remove_time(s, place)
         _end_job(s, place)
@@ -161,7 +161,7 @@ def interrupt(s: Record, job: int, node: int) -> None:
         saving = np.floor(done / s.checkpoint) * s.checkpoint
     floats(s.saved_at)[job] += saving
     floats(s.lost_at)[job] += done - saving
-    ints(s.phase_at)[job] = WAITING
+    flags(s.phase_at)[job] = WAITING
     if s.control == WORKLOAD:
         s.work_waiting += work_left(s, job, ints(s.option_at)[job])
     queue_add(s, job)
@@ -171,7 +171,7 @@ def interrupt(s: Record, job: int, node: int) -> None:
 @callee
 def kill(s: Record, job: int) -> None:
     """Kill a job on processors; if its work is done it ends as usual."""
-    if ints(s.phase_at)[job] == COMPLETING:
+    if flags(s.phase_at)[job] == COMPLETING:
         place = ints(s.slot_of_at)[job]
         remove_time(s, place)
         _end_job(s, place)
@@ -183,7 +183,7 @@ def kill(s: Record, job: int) -> None:
 @callee
 def cancel(s: Record, job: int) -> None:
     """Let a job leave that waits, or hasn't been submitted yet."""
-    if ints(s.phase_at)[job] == AHEAD:
+    if flags(s.phase_at)[job] == AHEAD:
         if ints(s.after_at)[job] >= 0:
             s.pending -= 1
         _close(s, job, CANCELLED, ENDED_CANCELLED)

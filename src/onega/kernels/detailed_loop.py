@@ -89,20 +89,19 @@ def _next_time(s: Record) -> float:
     if sizes[LATER] > 0:
         later = Heap(heap_entries(s.later_heap_at), heap_size(s.sizes_at, LATER))
         # Who was cancelled while his submission was pending won't come: nothing happens then.
-        while later.size[0] > 0 and ints(s.phase_at)[later.entry[0].seq] != AHEAD:
+        while later.size[0] > 0 and flags(s.phase_at)[later.entry[0].seq] != AHEAD:
             heap_pop(later)
         if later.size[0] > 0:
             following = min(following, later.entry[0].key)
     while s.next_job < s.jobs and (
-        not flags(s.plain_at)[s.next_job] or ints(s.phase_at)[s.next_job] != AHEAD
+        not flags(s.plain_at)[s.next_job] or flags(s.phase_at)[s.next_job] != AHEAD
     ):
         s.next_job += 1
     if s.next_job < s.jobs:
         following = min(following, floats(s.submit_at)[s.next_job])
     following = min(following, s.event_time)
     if s.wake_ahead:
-        for number in range(s.parts):
-            following = min(following, partitions(s.partitions_at)[number].timer)
+        following = min(following, s.timer)
     return max(following, s.now)
 
 
@@ -184,7 +183,7 @@ def _complete(s: Record, slot: int) -> bool:
     if completion <= 0.0:
         return False
     stop_work(s, slot)
-    ints(s.phase_at)[job] = COMPLETING
+    flags(s.phase_at)[job] = COMPLETING
     push_time(s, slot, s.now + completion, slots(s.slots_at)[slot].seq)
     return True
 
@@ -204,7 +203,7 @@ def _completions(s: Record) -> None:
     count = 0
     while sizes[TIME] > 0 and heap_entries(s.time_heap_at)[0].key <= s.now:
         slot = pop_time(s)
-        if ints(s.phase_at)[slots(s.slots_at)[slot].job] == LAUNCHING:
+        if flags(s.phase_at)[slots(s.slots_at)[slot].job] == LAUNCHING:
             begin_work(s, slot)
         else:
             _add_due(s, count, slot)
@@ -216,7 +215,7 @@ def _completions(s: Record) -> None:
             count += 1
     for index in range(count):
         slot = dues(s.due_at)[index].slot
-        if ints(s.phase_at)[slots(s.slots_at)[slot].job] == WORKING:
+        if flags(s.phase_at)[slots(s.slots_at)[slot].job] == WORKING:
             stop_work(s, slot)
         end_job_here(s, slot)
 
@@ -225,7 +224,7 @@ def _completions(s: Record) -> None:
 def _submit(s: Record, job: int, time: float) -> None:
     """Let a job come."""
     floats(s.submitted_at)[job] = time
-    ints(s.phase_at)[job] = WAITING
+    flags(s.phase_at)[job] = WAITING
     s.arrived += 1
     s.pass_due = 1
     note(s, SUBMITTED, job, -1)
@@ -249,7 +248,7 @@ def _due_dependents(s: Record) -> int:
     while heap.size[0] > 0 and heap.entry[0].key <= s.now:
         job = heap.entry[0].seq
         heap_pop(heap)
-        if ints(s.phase_at)[job] != AHEAD:
+        if flags(s.phase_at)[job] != AHEAD:
             continue
         at = count
         while at > 0 and rows[at - 1] > job:
@@ -272,7 +271,7 @@ def _submissions(s: Record) -> None:
             _submit(s, ints(s.came_at)[done], s.now)
             s.pending -= 1
             done += 1
-        if flags(s.plain_at)[job] and ints(s.phase_at)[job] == AHEAD:
+        if flags(s.plain_at)[job] and flags(s.phase_at)[job] == AHEAD:
             _submit(s, job, submit[job])
         s.next_job = job + 1
     while done < dependents:
@@ -339,14 +338,14 @@ def _instant(s: Record, own: Any) -> int:  # noqa: ANN401
     _completions(s)
     if s.event_time <= s.now:
         events(s)
-    if s.wake_ahead:
+    if s.wake_ahead and s.timer <= s.now:
         fire_timers(s)
     _submissions(s)
     result = MORE
     if s.pass_due:
         s.pass_due = 0
         result = _pass(s, own)
-    if s.waiting + s.launching == 0:
+    if s.control == WORKLOAD and s.waiting + s.launching == 0:
         s.work_waiting = 0.0
     return result
 
@@ -430,7 +429,7 @@ def load(state: int, initial: Ints) -> int:
         attempt.begin = attempt.start
         floats(s.start_at)[job] = attempt.start
         floats(s.submitted_at)[job] = floats(s.submit_at)[job]
-        ints(s.phase_at)[job] = WORKING
+        flags(s.phase_at)[job] = WORKING
         slot.begun = v - done
         slot.key = v + (floats(s.work_at)[option] - done)
         push_work(s, at, slot.key, slot.seq)

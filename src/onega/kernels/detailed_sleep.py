@@ -164,28 +164,37 @@ def _fire(s: Record, number: int) -> None:
 @callee
 def fire_timers(s: Record) -> None:
     """Wake ahead where it is time to."""
+    s.timer = np.inf
     for number in range(s.parts):
         if partitions(s.partitions_at)[number].timer <= s.now:
             _fire(s, number)
+        s.timer = min(s.timer, partitions(s.partitions_at)[number].timer)
+
+
+@small
+def _delay_in_pool(s: Record, number: int) -> float:
+    """Return how long those take to be awake that a pool's first reservation would take."""
+    p = partitions(s.partitions_at)[number]
+    delays = floats(s.delay_at)
+    stack = stacked(s.stack_at)
+    longest = 0.0
+    place = p.stack + p.entries
+    count = p.width
+    while count > 0 and place > p.stack:
+        place -= 1
+        count -= stack[place].count
+        state = sleep_state(s, stack[place].since)
+        delay = delays[state] if state >= 0 else stack[place].since - s.now
+        longest = max(longest, delay)
+    return longest
 
 
 @callee
-def _delay_ahead(s: Record, number: int) -> float:
-    """Return how long those take to be awake that a partition's first reservation would take."""
+def _delay_on_nodes(s: Record, number: int) -> float:
+    """Return how long those nodes take that a partition's first reservation would take."""
     p = partitions(s.partitions_at)[number]
     delays = floats(s.delay_at)
     longest = 0.0
-    if s.pooled:
-        stack = stacked(s.stack_at)
-        place = p.stack + p.entries
-        count = p.width
-        while count > 0 and place > p.stack:
-            place -= 1
-            count -= stack[place].count
-            state = sleep_state(s, stack[place].since)
-            delay = delays[state] if state >= 0 else stack[place].since - s.now
-            longest = max(longest, delay)
-        return longest
     planned = flags(s.planned_at)
     for node in range(p.first, p.last):
         if planned[node] and flags(s.up_at)[node] and ints(s.jobs_on_at)[node] == 0:
@@ -199,11 +208,14 @@ def _delay_ahead(s: Record, number: int) -> float:
 def set_timers(s: Record) -> None:
     """After a pass: when to wake what the first reservations will take."""
     v = clock(s)
+    s.timer = np.inf
     for number in range(s.parts):
         p = partitions(s.partitions_at)[number]
         p.timer = np.inf
         if p.reserved and p.shadow > v:
-            delay = _delay_ahead(s, number)
+            delay = _delay_in_pool(s, number) if s.pooled else _delay_on_nodes(s, number)
             if delay > 0.0:
                 p.timer = max(s.now, s.now + (p.shadow - v) / s.rate - delay)
-    fire_timers(s)
+                s.timer = min(s.timer, p.timer)
+    if s.timer <= s.now:
+        fire_timers(s)

@@ -70,8 +70,8 @@ COUNTERS = [
     # When multifactor keys are computed next; everybody's usage, since when, processors held.
     *_fields("f8", "keys_due usage usage_since held"),
     # How far ahead dips are listed; the longest that anybody is expected to take; when the next
-    # event of the table or the calendar is.
-    *_fields("f8", "dips_limit longest event_time"),
+    # event of the table or the calendar is; when the first processors are woken ahead.
+    *_fields("f8", "dips_limit longest event_time timer"),
 ]
 ADDRESSES = _fields(
     "i8",
@@ -79,7 +79,7 @@ ADDRESSES = _fields(
     "submit partition user rank queue_rank queue_factor account first_option options limited",
     "launch completion after think initial_start initial_done plain",
     "procs work expect chunks chunk demand",
-    "most_jobs most_procs jobs_in procs_in",
+    "accounts_left",
     "row_time row_code row_job row_node",
     "begin end_of reserved_node reserved_amount by_end step_time step_resource step_capacity",
     "shares shares_known usages usages_since helds draws timeout delay capacity cores number hosts",
@@ -175,6 +175,9 @@ CHANGE = np.dtype([("time", "f8"), ("amount", "f8"), ("node", "i8"), ("which", "
 DIP = np.dtype([("time", "f8"), ("node", "i8"), ("which", "i8")], align=True)
 """What the calendar does later, and where availability shrinks: `onega.kernels.detailed_dips`."""
 
+ACCOUNT = np.dtype([("jobs", "i8"), ("procs", "i8")], align=True)
+"""What a limit still allows."""
+
 SHARE = np.dtype([("now", "f8"), ("total", "f8"), ("held", "f8"), ("factor", "f8")], align=True)
 """A user's fair-share factor, and what it was computed from."""
 
@@ -210,6 +213,7 @@ logged = viewer("Logged", LOGGED)
 stretches = viewer("Stretch", STRETCH)
 heap_entries = viewer("Entry", ENTRY)
 dues = viewer("Due", DUE)
+accounts_left = viewer("Account", ACCOUNT)
 shares_known = viewer("Share", SHARE)
 rate_levels = sized_viewer(LEVEL)
 rate_switches = viewer("Switch", SWITCH)

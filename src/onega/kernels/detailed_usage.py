@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import callee, floats, ints, small
-from onega.kernels.detailed_state import Record, shares_known
+from onega.kernels.detailed_state import Record, accounts_left, shares_known
 
 LN2 = float(np.log(2.0))
 
@@ -81,11 +81,10 @@ def within_limits(s: Record, job: int, procs: int) -> bool:
     accounts = ints(s.account_at)
     for at in range(3 * job, 3 * job + 3):
         account = accounts[at]
-        if account >= 0 and (
-            ints(s.jobs_in_at)[account] + 1 > ints(s.most_jobs_at)[account]
-            or ints(s.procs_in_at)[account] + procs > ints(s.most_procs_at)[account]
-        ):
-            return False
+        if account >= 0:
+            left = accounts_left(s.accounts_left_at)[account]
+            if left.jobs < 1 or left.procs < procs:
+                return False
     return True
 
 
@@ -96,5 +95,6 @@ def count_in(s: Record, job: int, jobs: int, procs: int) -> None:
     for at in range(3 * job, 3 * job + 3):
         account = accounts[at]
         if account >= 0:
-            ints(s.jobs_in_at)[account] += jobs
-            ints(s.procs_in_at)[account] += procs
+            left = accounts_left(s.accounts_left_at)[account]
+            left.jobs -= jobs
+            left.procs -= procs

@@ -157,6 +157,7 @@ class Memory:
             checkpoint=problem.checkpoint,
             procs=float(self.arrays["cores"].sum()),
             keys_due=problem.t0,
+            timer=np.inf,
             usage_since=problem.t0,
         )
         if weights is not None:
@@ -186,8 +187,8 @@ class Memory:
             self.bind(name, np.full(self.jobs, np.nan))
         for name in ("lost", "saved", "key"):
             self.bind(name, np.zeros(self.jobs))
-        for name in ("phase", "slot_of"):
-            self.bind(name, np.zeros(self.jobs, np.int64), np.int64)
+        self.bind("phase", np.zeros(self.jobs, np.uint8), np.uint8)
+        self.bind("slot_of", np.empty(self.jobs, np.int64), np.int64)
         self.bind("state", np.full(self.jobs, codes.UNSTARTED), np.int64)
         self.bind("option", np.full(self.jobs, -1), np.int64)
 
@@ -227,10 +228,10 @@ class Memory:
         self.bind("since", np.full(self.nodes, problem.t0))
         self.bind("down_since", np.zeros(self.nodes))
         accounts = problem.account_jobs.size
-        self.bind("most_jobs", problem.account_jobs, np.int64)
-        self.bind("most_procs", problem.account_procs, np.int64)
-        self.bind("jobs_in", np.zeros(accounts), np.int64)
-        self.bind("procs_in", np.zeros(accounts), np.int64)
+        left = np.zeros(accounts, layout.ACCOUNT)
+        left["jobs"] = problem.account_jobs
+        left["procs"] = problem.account_procs
+        self.bind("accounts_left", left, layout.ACCOUNT)
         self._partitions(hosts)
 
     def _bits(self, hosts: Array) -> None:
@@ -270,7 +271,7 @@ class Memory:
         table["sorted"] = np.isin(rules.order, (codes.STATIC, codes.MULTIFACTOR))
         table["many"] = (rules.reservations > 1) | (self.shared > 0 and self.parts > 1)
         self.bind("partitions", table, layout.PARTITION)
-        self.bind("queue", np.zeros(queues[-1], layout.QUEUED), layout.QUEUED)
+        self.bind("queue", np.empty(queues[-1], layout.QUEUED), layout.QUEUED)
         stack = np.zeros(stacks[-1], layout.STACKED)
         stack["since"][stacks[:-1]] = problem.t0
         stack["count"][stacks[:-1]] = widths
