@@ -103,20 +103,24 @@ def _kill(machine: Machine, j: int) -> None:
 # -- table events
 
 
+JOB_EVENTS = (codes.CANCEL, codes.INTERRUPT, codes.KILL, codes.LEAVE)
+
+
 def _job_event(machine: Machine, code: int, j: int) -> bool:
     """Whether anything came of it."""
     phase = machine.phase[j]
-    if phase == WAITING and code in (codes.CANCEL, codes.KILL):
+    if phase == WAITING and code in (codes.CANCEL, codes.KILL, codes.LEAVE):
         never_started = machine.start[j] is None
         _depart(machine, j, codes.CANCELLED if never_started else codes.KILLED)
-    elif phase == ABSENT and code == codes.CANCEL:
+    elif phase == ABSENT and code in (codes.CANCEL, codes.LEAVE):
         _depart(machine, j, codes.CANCELLED)
     elif phase == RUNNING and code == codes.KILL:
         _kill(machine, j)
     elif phase == RUNNING and code == codes.INTERRUPT:
         _interrupt(machine, machine.attempt_of(j))
     else:
-        machine.tell(codes.IGNORED, job=j)
+        if code != codes.LEAVE:
+            machine.tell(codes.IGNORED, job=j)
         return False
     return True
 
@@ -159,7 +163,7 @@ def _table_events(machine: Machine, after: Number) -> bool:
     changed = False
     for row in _passed(machine, events.time.tolist(), after):
         code = int(events.code[row])
-        if code in (codes.CANCEL, codes.INTERRUPT, codes.KILL):
+        if code in JOB_EVENTS:
             changed |= _job_event(machine, code, int(events.job[row]))
         else:
             changed |= _node_event(machine, code, int(events.node[row]))

@@ -158,7 +158,8 @@ def _calendar(draft: Draft) -> Calendar:
 
 def _events(draft: Draft) -> TableEvents:
     rows = sorted(draft.events, key=lambda row: row[0])
-    of_job = [code in (codes.CANCEL, codes.INTERRUPT, codes.KILL) for _, code, _ in rows]
+    node_events = (codes.FAIL, codes.RETURN, codes.DRAIN)
+    of_job = [code not in node_events for _, code, _ in rows]
     return TableEvents(
         time=np.array([time for time, _, _ in rows], float),
         code=np.array([code for _, code, _ in rows], np.int64),

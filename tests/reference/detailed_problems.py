@@ -250,7 +250,7 @@ def _interruptions(dice: Choices, draft: Draft) -> None:
 def _cancellations(dice: Choices, draft: Draft, features: frozenset[str]) -> None:
     _interruptions(dice, draft)
     for _ in _several(dice, draft, 12):
-        code = dice.pick([codes.CANCEL, codes.INTERRUPT, codes.INTERRUPT, codes.KILL])
+        code = dice.pick([codes.CANCEL, codes.INTERRUPT, codes.INTERRUPT, codes.KILL, codes.LEAVE])
         who = dice.integer(0, len(draft.jobs) - 1)
         draft.events = [*draft.events, (dice.integer(0, _horizon(draft)), code, who)]
 

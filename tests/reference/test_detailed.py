@@ -353,6 +353,18 @@ def test_cancel_kill_and_interrupt():
     assert out.attempt_start.tolist() == [0, 4, 9]
 
 
+def test_patience_ends_for_those_who_wait_only():
+    jobs = [job(0, 4, 5), job(0, 4, 5), job(9, 4, 5)]
+    events = [(1, codes.LEAVE, 0), (2, codes.LEAVE, 1), (9, codes.LEAVE, 2)]
+    out = simulate(jobs, events=events)
+    assert states(out) == ["completed", "cancelled", "cancelled"]
+    assert not [row for row in told(out) if row[1] == "ignored"]
+    # Who runs again and waits again isn't patient for ever.
+    events = [(1, codes.INTERRUPT, 0), (1, codes.LEAVE, 0)]
+    out = simulate(jobs[:1], events=events, on_interrupt=codes.REQUEUE)
+    assert states(out) == ["killed"]
+
+
 def test_a_reservation_is_kept_free_and_taken():
     reservation = [(5, 8, 0, [3])]
     jobs = [job(0, 2, 5), job(0, 2, 6), job(0, 1, 9)]

@@ -716,7 +716,7 @@ def test_patience_cancels_whoever_is_submitted_by_the_clock():
     made = problem(workload, Cluster(2), patience=Law("fixed", 7.0), dependencies=True)
     assert made.events.time.tolist() == [7, 27]
     assert made.events.job.tolist() == [0, 2]
-    assert made.events.code.tolist() == [codes.CANCEL] * 2
+    assert made.events.code.tolist() == [codes.LEAVE] * 2
 
 
 def test_each_component_draws_from_its_own_stream():

@@ -44,7 +44,7 @@ def draw(seed: int, *, nodes: bool) -> Draft:
     jobs.sort(key=lambda job: job["submit"])
     for row, job in enumerate(jobs):
         job["after"] = min(job.get("after", -1), row - 1)
-    kinds = [codes.CANCEL, codes.INTERRUPT, codes.KILL]
+    kinds = [codes.CANCEL, codes.INTERRUPT, codes.KILL, codes.LEAVE]
     events = [
         (float(rng.integers(0, 40)), int(rng.choice(kinds)), int(rng.integers(0, count)))
         for _ in range(rng.integers(0, 5))

@@ -17,8 +17,8 @@ ALL_RESERVED = 2**31 - 1
 LOSE, REQUEUE, CHECKPOINT = 0, 1, 2
 """What becomes of an interrupted job."""
 
-CANCEL, INTERRUPT, KILL, FAIL, RETURN, DRAIN = 0, 1, 2, 3, 4, 5
-"""Table events."""
+CANCEL, INTERRUPT, KILL, FAIL, RETURN, DRAIN, LEAVE = 0, 1, 2, 3, 4, 5, 6
+"""Table events. LEAVE: somebody's patience ends, which nobody notices who has started."""
 
 COMPLETED, TIMEOUT, CANCELLED, KILLED, LOST, DROPPED, UNSTARTED = 0, 1, 2, 3, 4, 5, 6
 """Final states."""

@@ -17,6 +17,7 @@ from onega.kernels.detailed_codes import (
     IGNORED,
     INTERRUPT,
     KILL,
+    LEAVE,
     RELEASED,
     RESERVED,
     RETURN,
@@ -30,6 +31,7 @@ from onega.kernels.detailed_state import (
     AHEAD,
     COMPLETING,
     ENDS,
+    GONE,
     LAUNCHING,
     WAITING,
     Record,
@@ -117,13 +119,13 @@ def _node_event(s: Record, code: int, node: int) -> bool:
 
 @callee
 def _job_event(s: Record, code: int, job: int) -> bool:
-    """Handle CANCEL, INTERRUPT or KILL; False if there is nothing to do."""
+    """Handle CANCEL, INTERRUPT, KILL or LEAVE; False if there is nothing to do."""
     phase = flags(s.phase_at)[job]
     running = LAUNCHING <= phase <= COMPLETING
     if phase == WAITING and code != INTERRUPT:
         cancel(s, job)
         return True
-    if phase == AHEAD and code == CANCEL:
+    if phase == AHEAD and code in (CANCEL, LEAVE):
         cancel(s, job)
         return True
     if running and code == INTERRUPT:
@@ -152,7 +154,7 @@ def _table(s: Record) -> None:
         if handled:
             s.pass_due = 1
             s.changed = 1
-        else:
+        elif code != LEAVE:
             note(s, IGNORED, job, node)
 
 
@@ -248,6 +250,11 @@ def look_at_tables(s: Record) -> None:
 def _next_event_time(s: Record) -> float:
     """Return when the next of these events is; ∞ if there is none."""
     following = np.inf
+    while s.next_row < s.rows and ints(s.row_code_at)[s.next_row] == LEAVE:
+        phase = flags(s.phase_at)[ints(s.row_job_at)[s.next_row]]
+        if phase <= WAITING or (phase < GONE and s.restarts):
+            break
+        s.next_row += 1  # he will never wait again: nothing will happen then
     if s.next_row < s.rows:
         following = floats(s.row_time_at)[s.next_row]
     if s.next_return < s.withdrawals:

@@ -37,8 +37,9 @@ RULES = [
         # looks at reservations after a pass (wake-ahead, partitions that share resources). Planes
         # of nodes as bits (`onega.kernels.detailed_bits`); 0: their rows are numbers.
         "pooled unit molded wholes all_need look_ahead planes",
-        # Sleep states; waking ahead; interrupted jobs; multifactor priority; dependent jobs.
-        "sleeps wake_ahead on_interrupt factors dependents",
+        # Sleep states; waking ahead; interrupted jobs, and whether there may be any that wait
+        # again; multifactor priority; dependent jobs.
+        "sleeps wake_ahead on_interrupt restarts factors dependents",
         # Rows of the table, reservations, steps of capacities; levels of the rate; its control.
         "rows withdrawals steps levels control",
     ),

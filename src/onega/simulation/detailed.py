@@ -52,7 +52,6 @@ def simulate_detailed(
         machine,
         policy,
         (problem, outcome, prepared.arrivals.by_arrival),
-        patience=prepared.patience,
         provenance=(
             f"simulated: {policy}, knowledge={policy.knowledge}, {what}, {how}",
             f"rng={describe_seed(seed)}",

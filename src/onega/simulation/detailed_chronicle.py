@@ -11,7 +11,7 @@ import polars as pl
 
 from onega.core.chronicle import EVENTS, STATES, Attempts, Parts
 from onega.core.history import RateHistory
-from onega.kernels.detailed_codes import CAPACITY, IGNORED, REQUEUED, TIMEOUT, WOKEN
+from onega.kernels.detailed_codes import CAPACITY, REQUEUED, TIMEOUT, WOKEN
 from onega.simulation.detailed_problem import Flags, Floats, Ints, Outcome
 from onega.simulation.setup import in_rows
 
@@ -35,9 +35,6 @@ class RunChronicle:
         How the rate went.
     checkpoint
         Seconds of work between checkpoints; None: interrupted jobs save nothing.
-    patience
-        By arrival: when each job is cancelled if it still waits then (NaN: never); None: nobody
-        is impatient.
     """
 
     ids: pl.Series
@@ -47,7 +44,6 @@ class RunChronicle:
     done_before: Floats
     rates: RateHistory
     checkpoint: float | None = None
-    patience: Floats | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was made already: it is made again where it is asked for."""
@@ -116,11 +112,6 @@ class RunChronicle:
         """The event log, with names of events, ids of jobs and numbers of nodes."""
         told = self.outcome
         code, job, node, time = told.log_event, told.log_job, told.log_node, told.log_time
-        if self.patience is not None:
-            # Who has started by then doesn't notice that patience would have ended.
-            drawn = (job >= 0) & (self.patience[np.maximum(job, 0)] == time)
-            kept = ~((code == IGNORED) & drawn)
-            code, job, node, time = code[kept], job[kept], node[kept], time[kept]
         has_job = (job >= 0) & (code != WOKEN)
         has_node = (node >= 0) & (code != CAPACITY)
         ids = self.ids.to_numpy()

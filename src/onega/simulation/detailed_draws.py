@@ -12,7 +12,7 @@ from onega.core.errors import SimulationError
 from onega.core.faults import Failures
 from onega.core.laws import Draws
 from onega.core.rng import child, generator
-from onega.kernels.detailed_codes import CANCEL, DRAIN, FAIL, RETURN
+from onega.kernels.detailed_codes import DRAIN, FAIL, LEAVE, RETURN
 from onega.simulation.detailed_events import Entry
 from onega.simulation.detailed_problem import Floats, Ints, TableEvents
 from onega.simulation.setup import stable_order
@@ -145,7 +145,7 @@ def _merged_node(
 
 
 def with_patience(table: TableEvents, due: Floats) -> TableEvents:
-    """Add that jobs are cancelled when they are ``due`` (NaN: never), after what the table has.
+    """Add that jobs leave when they are ``due`` (NaN: never), after what the table has.
 
     Who has started by then doesn't notice.
     """
@@ -154,11 +154,11 @@ def with_patience(table: TableEvents, due: Floats) -> TableEvents:
     time = due[job]
     if table.time.size == 0:
         nobody = np.full(job.size, -1)
-        return TableEvents(time, np.full(job.size, CANCEL), job, nobody)
+        return TableEvents(time, np.full(job.size, LEAVE), job, nobody)
     place = np.searchsorted(time, table.time, side="left")
     return TableEvents(
         np.insert(time, place, table.time),
-        np.insert(np.full(job.size, CANCEL), place, table.code),
+        np.insert(np.full(job.size, LEAVE), place, table.code),
         np.insert(job, place, table.job),
         np.insert(np.full(job.size, -1), place, table.node),
     )

@@ -268,7 +268,7 @@ class Memory:
         table["shadow"] = table["timer"] = np.inf
         asleep = problem.sleep is not None and not problem.nodes.pooled
         table["depths_due"] = -np.inf if asleep else np.inf
-        table["sorted"] = np.isin(rules.order, (codes.STATIC, codes.MULTIFACTOR))
+        table["sorted"] = (rules.order == codes.STATIC) | (rules.order == codes.MULTIFACTOR)
         table["many"] = (rules.reservations > 1) | (self.shared > 0 and self.parts > 1)
         self.bind("partitions", table, layout.PARTITION)
         self.bind("queue", np.empty(queues[-1], layout.QUEUED), layout.QUEUED)
@@ -342,7 +342,13 @@ class Memory:
         self.bind("changes", np.zeros(ahead, layout.CHANGE), layout.CHANGE)
         self.bind("dips", np.zeros(ahead, layout.DIP), layout.DIP)
         self.bind("dip_values", np.zeros(ahead * self.kinds))
-        self._set(rows=events.time.size, withdrawals=end.size, steps=calendar.step_time.size)
+        stops = ((events.code == codes.FAIL) | (events.code == codes.INTERRUPT)).any() or end.size
+        self._set(
+            rows=events.time.size,
+            withdrawals=end.size,
+            steps=calendar.step_time.size,
+            restarts=bool(stops) and self.problem.on_interrupt != codes.LOSE,
+        )
 
     def _place_of(self, numbers: Array) -> Array:
         """Return where nodes stand here; −1 stays."""

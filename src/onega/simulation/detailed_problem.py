@@ -167,7 +167,7 @@ class Sleep:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableEvents:
-    """Events in the order of time, then of the table: CANCEL … DRAIN, of a job row or a node."""
+    """Events in the order of time, then of the table: CANCEL … LEAVE, of a job row or a node."""
 
     time: Floats
     code: Ints

@@ -23,7 +23,6 @@ def make_schedule(
     policy: Policy,
     run: tuple[Problem, Outcome, Ints | None],
     *,
-    patience: Floats | None = None,
     provenance: tuple[str, ...] = (),
     report: Report | None = None,
 ) -> Schedule:
@@ -38,9 +37,6 @@ def make_schedule(
     run
         Problem, outcome, and the workload's row of each of the problem's jobs (by arrival; None:
         they are the same).
-    patience
-        When each of the problem's jobs is cancelled if it still waits then, if anybody is
-        impatient.
     provenance, report
         How it came about; what was left out.
 
@@ -71,7 +67,6 @@ def make_schedule(
             problem.jobs.initial_done,
             rates,
             problem.checkpoint if problem.on_interrupt == CHECKPOINT else None,
-            patience,
         ),
     )
 
@@ -113,15 +108,16 @@ def _as_run(
         "runtime": (molded, options.work[taken]),
         "estimate": (molded, options.expect[taken]),
     }
-    columns = []
+    table = workload.table.clone()  # columns are replaced in it: far quicker than a query
     for name, (some, values) in changes.items():
         if some.size:
             column = np.array(workload.column(name))
             column[some if by_arrival is None else by_arrival[some]] = values
-            kind = workload.table.schema[name]
-            columns.append(pl.Series(name, column, dtype=kind, nan_to_null=True))
+            kind = table.schema[name]
+            fresh = pl.Series(name, column, dtype=kind, nan_to_null=True)
+            table.replace_column(table.get_column_index(name), fresh)
     note = "submissions and shapes as they came out of the simulation"
-    return Workload(workload.table.with_columns(columns), workload.meta.noting(note))
+    return Workload(table, workload.meta.noting(note))
 
 
 def _history(problem: Problem, outcome: Outcome) -> RateHistory:
