@@ -250,11 +250,13 @@ def look_at_tables(s: Record) -> None:
 def _next_event_time(s: Record) -> float:
     """Return when the next of these events is; ∞ if there is none."""
     following = np.inf
-    while s.next_row < s.rows and ints(s.row_code_at)[s.next_row] == LEAVE:
+    # Who will never wait again has no patience to lose: nothing happens then. (The table's last
+    # row is when a run ends in which somebody never starts.)
+    while s.next_row < s.rows - 1 and ints(s.row_code_at)[s.next_row] == LEAVE:
         phase = flags(s.phase_at)[ints(s.row_job_at)[s.next_row]]
         if phase <= WAITING or (phase < GONE and s.restarts):
             break
-        s.next_row += 1  # he will never wait again: nothing will happen then
+        s.next_row += 1
     if s.next_row < s.rows:
         following = floats(s.row_time_at)[s.next_row]
     if s.next_return < s.withdrawals:
