@@ -29,12 +29,13 @@ class Offered(NamedTuple):
 
 
 class Shaped(NamedTuple):
-    """Room for the shapes: job, width, run time, estimate."""
+    """Room for the shapes: job, width, run time, estimate; how many each job has."""
 
     job: Ints
     procs: Ints
     runtime: Floats
     estimate: Floats
+    each: Ints
 
 
 @kernel
@@ -42,14 +43,13 @@ def offer_shapes(own: Own, offered: Offered, out: Shaped) -> int:
     """Write each job's own shape and those on offer, t(n) = t(p)·S(p)/S(n); return how many."""
     count = 0
     for job in range(own.procs.size):
+        before = count
         out.job[count] = job
         out.procs[count] = own.procs[job]
         out.runtime[count] = own.runtime[job]
         out.estimate[count] = own.estimate[job]
         count += 1
-        if own.fixed[job]:
-            continue
-        for number in range(offered.width.size):
+        for number in range(0 if own.fixed[job] else offered.width.size):
             if offered.width[number] == own.procs[job]:
                 continue
             factor = own.speedup[job] / offered.speedup[number]
@@ -58,4 +58,5 @@ def offer_shapes(own: Own, offered: Offered, out: Shaped) -> int:
             out.runtime[count] = own.runtime[job] * factor
             out.estimate[count] = own.estimate[job] * factor
             count += 1
+        out.each[job] = count - before
     return count

@@ -104,13 +104,16 @@ def _run_to_the_end(
 def _as_shaped(prepared: Prepared) -> Workload:
     """Give jobs for which a single shape is left that shape; the run tells those of the others."""
     arrivals, options = prepared.arrivals, prepared.shapes.options
-    jobs, first = arrivals.jobs, prepared.rows.first_option
-    own = np.where(prepared.shapes.limited[first], jobs.column("estimate"), jobs.column("runtime"))
-    other = (options.procs[first] != jobs.column("procs")) | (options.work[first] != own)
-    single = np.flatnonzero((prepared.rows.options == 1) & (arrivals.done == 0) & other)
-    if single.size == 0:
+    single = np.flatnonzero((prepared.rows.options == 1) & (arrivals.done == 0))
+    shape = prepared.rows.first_option[single]
+    procs, runtime, estimate = (
+        arrivals.jobs.column(name)[single] for name in ("procs", "runtime", "estimate")
+    )
+    own = np.where(prepared.shapes.limited[shape], estimate, runtime)
+    other = (options.procs[shape] != procs) | (options.work[shape] != own)
+    if not other.any():
         return arrivals.workload
-    row, shape = arrivals.row_of(single), first[single]
+    row, shape = arrivals.row_of(single[other]), shape[other]
     columns = []
     for name, values in (
         ("procs", options.procs),

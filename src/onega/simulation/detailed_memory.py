@@ -100,7 +100,7 @@ class Memory:
             molded=bool((problem.jobs.options > 1).any()),
             wholes=bool(problem.partitions.whole.any()),
             longest=float(options.expect.max(initial=0.0)),
-            all_need=bool((options.chunks > 0).all() and (options.chunk[:, 0] > 0).all()),
+            all_need=bool(options.chunks.min() > 0 and options.chunk[:, 0].min() > 0),
             sleeps=0 if sleep is None else sleep.timeout.size,
             wake_ahead=ahead,
             look_ahead=ahead or (self.shared > 0 and self.parts > 1),

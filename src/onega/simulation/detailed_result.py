@@ -97,8 +97,7 @@ def _as_run(
     jobs, options = problem.jobs, problem.options
     followed = np.flatnonzero(jobs.after >= 0)
     followed = followed[np.isfinite(outcome.submit[followed])]
-    molded = np.flatnonzero(jobs.options > 1)
-    molded = molded[outcome.option[molded] >= 0]
+    molded = np.flatnonzero((jobs.options > 1) & (outcome.option >= 0))
     if followed.size + molded.size == 0:
         return workload
     taken = outcome.option[molded]
@@ -111,8 +110,10 @@ def _as_run(
     table = workload.table.clone()  # columns are replaced in it: far quicker than a query
     for name, (some, values) in changes.items():
         if some.size:
-            column = np.array(workload.column(name))
-            column[some if by_arrival is None else by_arrival[some]] = values
+            column = values
+            if some.size < len(workload) or by_arrival is not None:
+                column = np.array(workload.column(name))
+                column[some if by_arrival is None else by_arrival[some]] = values
             kind = table.schema[name]
             fresh = pl.Series(name, column, dtype=kind, nan_to_null=True)
             table.replace_column(table.get_column_index(name), fresh)

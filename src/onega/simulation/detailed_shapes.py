@@ -23,17 +23,22 @@ from onega.simulation.setup import make_jobs, rows
 OPTIONS = "options of moldable jobs"
 DEMANDS = "demands"
 
+_Options = tuple[Ints, Ints, Floats, Floats]
+"""Job, width, run time and estimate of every option."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shapes:
     """Options, the job (row) of each, and whether its work is cut at its estimate.
 
-    They stand by job, and every job has at least one.
+    They stand by job, and every job has at least one. ``count`` says how many each job has, where
+    that is known already.
     """
 
     job: Ints
     options: Options
     limited: Flags
+    count: Ints | None = None
 
     def kept(self, some: Flags) -> Shapes:
         """Keep some of the options."""
@@ -48,6 +53,8 @@ class Shapes:
         """Return where each job's options begin, and how many there are."""
         if self.job.size == jobs:
             return self.job, np.ones(jobs, np.int64)
+        if self.count is not None:
+            return np.cumsum(self.count) - self.count, self.count
         first = np.flatnonzero(np.append(True, self.job[1:] != self.job[:-1]))
         return first, np.diff(first, append=self.job.size)
 
@@ -82,13 +89,14 @@ def make_shapes(
         Jobs that keep their own shape: those that run already.
     """
     findings: list[Finding] = []
+    count = None
     if moldable is None:
         (_, work, expect, procs), _, _, limited = make_jobs(
             workload, policy, enforce_limits=enforce_limits
         )
         job = rows(workload)
     else:
-        job, procs, runtime, estimate = _widths(
+        (job, procs, runtime, estimate), count = _widths(
             workload, layout.cluster.procs, moldable, fixed, findings
         )
         limited, work = np.zeros(job.size, bool), runtime
@@ -97,14 +105,15 @@ def make_shapes(
             work = np.where(limited, estimate, runtime)
         expect = work
         if policy.knowledge != "runtime":
-            known = estimate > 0
-            expect = estimate if known.all() else np.where(known, estimate, work)
+            # Not a number is not above 0 either.
+            every = estimate.min() > 0
+            expect = estimate if every else np.where(estimate > 0, estimate, work)
     wanted = _wanted(workload, layout, demands, findings)
     if job.size > len(workload):
         wanted = {name: values[job] for name, values in wanted.items()}
     chunks, chunk = _chunks(procs, wanted, layout)
     options = Options(procs, work, expect, chunks, chunk, _demand(procs, wanted, layout))
-    return Shapes(job, options, limited), findings
+    return Shapes(job, options, limited, count), findings
 
 
 def _rows(workload: Workload) -> pl.DataFrame:
@@ -128,36 +137,37 @@ def _widths(
     moldable: Speedup | TableLike,
     fixed: Flags,
     findings: list[Finding],
-) -> tuple[Ints, Ints, Floats, Floats]:
-    """Return job, width, run time and estimate (NaN: none) of every option, by job."""
+) -> tuple[_Options, Ints | None]:
+    """Return job, width, run time and estimate (NaN: none) of every option, by job; how many."""
     if hasattr(moldable, "speedup"):
         procs, runtime, estimate = (
             np.array(workload.column(name), kind)
             for name, kind in (("procs", np.int64), ("runtime", float), ("estimate", float))
         )
         return _by_law(moldable, machine, fixed, (procs, runtime, estimate))  # type: ignore[arg-type]
-    return _by_table(workload, moldable, fixed, findings)
+    return _by_table(workload, moldable, fixed, findings), None
 
 
 def _by_law(
     law: Speedup, machine: int, fixed: Flags, own: tuple[Ints, Floats, Floats]
-) -> tuple[Ints, Ints, Floats, Floats]:
+) -> tuple[_Options, Ints]:
     """Offer each job that may be molded all widths beside its own: t(n) = t(p)·S(p)/S(n)."""
     widths = np.array(widths_on_offer(law, machine), dtype=np.int64)
     procs, runtime, estimate = own
     room = procs.size * (widths.size + 1)
-    out = Shaped(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room), np.empty(room))
+    job, width = np.empty(room, np.int64), np.empty(room, np.int64)
+    out = Shaped(job, width, np.empty(room), np.empty(room), np.empty(procs.size, np.int64))
     count = offer_shapes(
         Own(procs, runtime, estimate, law.speedup(procs), fixed),
         Offered(widths, law.speedup(widths)),
         out,
     )
-    return out.job[:count], out.procs[:count], out.runtime[:count], out.estimate[:count]
+    return (job[:count], width[:count], out.runtime[:count], out.estimate[:count]), out.each
 
 
 def _by_table(
     workload: Workload, given: Speedup | TableLike, fixed: Flags, findings: list[Finding]
-) -> tuple[Ints, Ints, Floats, Floats]:
+) -> _Options:
     """Take the options of a table; jobs that aren't in it keep their own shape."""
     frame = frame_of(given, ("job", "procs", "runtime"), OPTIONS)  # type: ignore[arg-type]
     ids = cast_column(frame["job"], pl.Int64, OPTIONS)
