@@ -1,13 +1,16 @@
-"""What all passes ask: does an option fit now, do accounts allow it, which one is shorter."""
+"""What all passes ask: who is to be decided on, does an option fit, do accounts allow it."""
 
 from __future__ import annotations
 
-from onega.kernels.addressed import callee, flags, floats, ints, small
+from onega.kernels.addressed import callee, flags, floats, ints, move, small
 from onega.kernels.detailed_place import place, shared_fit
 from onega.kernels.detailed_queue import choices, known_left
-from onega.kernels.detailed_state import Record, gots, partitions
+from onega.kernels.detailed_state import Record, gots, partitions, queued
 from onega.kernels.detailed_usage import within_limits
 from onega.kernels.engine import Floats
+
+NOBODY, EVERYBODY = -1, -2
+"""Who has to be decided on: see `lone_newcomer`."""
 
 
 @small
@@ -46,6 +49,39 @@ def none_allowed(s: Record, job: int) -> bool:
     while option < last and not allowed(s, job, option):
         option += 1
     return not allowed(s, job, option)
+
+
+@small
+def lone_newcomer(s: Record, number: int, v: float) -> int:
+    """Return where the newcomer stands who alone is to be decided on; NOBODY, or EVERYBODY.
+
+    The caller has seen that no processors came free and nothing happened to nodes. Then the
+    reservation stands as long as the shadow isn't past and accounts still allow it; whoever
+    couldn't start then can't now.
+    """
+    p = partitions(s.partitions_at)[number]
+    if not p.kept or v > p.shadow:
+        return EVERYBODY
+    if p.newcomers == 0:
+        return NOBODY
+    if p.newcomers > 1 or p.newcomer <= p.head:
+        return EVERYBODY
+    if s.accounts > 0:
+        head = queued(s.queue_at)[p.head].job
+        if choices(s, head)[1] > 1 or none_allowed(s, head):
+            return EVERYBODY
+        if none_allowed(s, queued(s.queue_at)[p.newcomer].job):
+            return NOBODY
+    return p.newcomer if p.reserved else NOBODY
+
+
+@small
+def call_newcomer(s: Record, number: int) -> None:
+    """Take a lone newcomer out of the queue."""
+    p = partitions(s.partitions_at)[number]
+    behind = p.queue + p.waiting - 1 - p.newcomer
+    move(queued(s.queue_at), p.newcomer, p.newcomer + 1, behind)
+    p.waiting -= 1
 
 
 @small

@@ -14,9 +14,13 @@ import numpy as np
 
 from onega.kernels.addressed import callee, floats, ints, move, small
 from onega.kernels.detailed_choose import (
+    EVERYBODY,
+    NOBODY,
     allowed,
+    call_newcomer,
     fits_now,
     fits_total,
+    lone_newcomer,
     none_allowed,
     plan_nodes,
     shorter,
@@ -283,35 +287,16 @@ def _hopeless(s: Record, number: int, entry: int, v: float) -> bool:
 
 @callee
 def newcomer_only(s: Record, number: int) -> bool:
-    """Decide on a lone newcomer if nothing else has changed; False: a full pass is needed.
-
-    The reservation stands as long as no processors came free, nothing happened to nodes and the
-    shadow isn't past and accounts still allow it; whoever couldn't start then can't now.
-    """
-    p = partitions(s.partitions_at)[number]
+    """Decide on a lone newcomer if nothing else has changed; False: a full pass is needed."""
     v = clock(s)
-    if s.changed or s.planned or not p.kept or v > p.shadow:
-        return False
-    if p.newcomers == 0:
-        return True
-    if p.newcomers > 1 or p.newcomer <= p.head:
-        return False
-    if s.accounts > 0:
-        head = queued(s.queue_at)[p.head].job
-        if choices(s, head)[1] > 1 or none_allowed(s, head):
-            return False
-    if p.reserved:
-        job = queued(s.queue_at)[p.newcomer].job
-        if not _hopeless(s, number, p.newcomer, v) and not (
-            s.accounts > 0 and none_allowed(s, job)
-        ):
-            option = _startable(s, number, job, v)
-            if option >= 0:
-                last = p.queue + p.waiting - 1
-                queue = queued(s.queue_at)
-                move(queue, p.newcomer, p.newcomer + 1, last - p.newcomer)
-                p.waiting -= 1
-                _begin(s, number, job, option, v)
+    at = EVERYBODY if s.planned else lone_newcomer(s, number, v)
+    if at < 0:
+        return at == NOBODY
+    job = queued(s.queue_at)[at].job
+    option = -1 if _hopeless(s, number, at, v) else _startable(s, number, job, v)
+    if option >= 0:
+        call_newcomer(s, number)
+        _begin(s, number, job, option, v)
     return True
 
 

@@ -21,7 +21,14 @@ from onega.kernels.detailed_ahead import (
     time_of,
 )
 from onega.kernels.detailed_bits import place_bits
-from onega.kernels.detailed_choose import allowed, none_allowed, shorter
+from onega.kernels.detailed_choose import (
+    NOBODY,
+    allowed,
+    call_newcomer,
+    lone_newcomer,
+    none_allowed,
+    shorter,
+)
 from onega.kernels.detailed_codes import FIRST_FIT, NO_BACKFILL
 from onega.kernels.detailed_dips import dip_between, look_through
 from onega.kernels.detailed_easy import first_time, reserve_nodes
@@ -285,38 +292,21 @@ def _next_chance(s: Record, number: int, read: int, size: int, v: float) -> int:
 
 @callee
 def lean_newcomer(s: Record, number: int) -> bool:
-    """Decide on a lone newcomer if nothing else has changed; False: a full pass is needed.
-
-    The reservation stands as long as no processors came free and nothing happened to nodes (the
-    caller has looked), the shadow isn't past and accounts still allow it; whoever couldn't start
-    then can't now.
-    """
-    p = partitions(s.partitions_at)[number]
+    """Decide on a lone newcomer if nothing else has changed; False: a full pass is needed."""
     v = clock(s)
-    if not p.kept or v > p.shadow:
-        return False
-    if p.newcomers == 0:
-        return True
-    if p.newcomers > 1 or p.newcomer <= p.head:
-        return False
-    queue = queued(s.queue_at)
+    at = lone_newcomer(s, number, v)
+    if at < 0:
+        return at == NOBODY
+    one = queued(s.queue_at)[at]
     if s.planned:
-        longest = s.longest if s.molded else queue[p.newcomer].expect
+        longest = s.longest if s.molded else one.expect
         if s.parts > 1 or (s.dips_limit < np.inf and v + longest > s.dips_limit):
             return False
-    if s.accounts > 0:
-        head, one = queue[p.head], queue[p.newcomer]
-        if choices(s, head.job)[1] > 1 or none_allowed(s, head.job):
-            return False
-        if none_allowed(s, one.job):
-            return True
-    if p.reserved and _next_chance(s, number, p.newcomer, p.newcomer + 1, v) == p.newcomer:
-        job = queue[p.newcomer].job
+    if _next_chance(s, number, at, at + 1, v) == at:
+        job = one.job
         option = _startable(s, number, job, v)
         if option >= 0:
-            last = p.queue + p.waiting - 1
-            move(queue, p.newcomer, p.newcomer + 1, last - p.newcomer)
-            p.waiting -= 1
+            call_newcomer(s, number)
             _begin(s, number, job, option, v)
     return True
 

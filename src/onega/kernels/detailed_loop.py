@@ -31,6 +31,7 @@ from onega.kernels.detailed_lean import lean_newcomer, pass_lean
 from onega.kernels.detailed_leave import end_job_here
 from onega.kernels.detailed_place import place_now, shared_fit
 from onega.kernels.detailed_queue import queue_add, recompute_keys, work_left
+from onega.kernels.detailed_room import CALM, has_room, is_calm, room_is_plenty
 from onega.kernels.detailed_sleep import drop_idle, emit, fire_timers, note, set_timers
 from onega.kernels.detailed_state import (
     AHEAD,
@@ -70,12 +71,6 @@ from onega.kernels.engine import (
 from onega.kernels.heap import Heap, heap_pop
 from onega.kernels.jit import inlined, kernel
 
-FEW = 64
-"""Submissions at one instant up to which the room in the logs is told at a glance."""
-
-CALM = 16
-"""Instants for which that is done at once."""
-
 
 @inlined
 def _next_time(s: Record) -> float:
@@ -103,62 +98,6 @@ def _next_time(s: Record) -> float:
     if s.wake_ahead:
         following = min(following, s.timer)
     return max(following, s.now)
-
-
-@small
-def _is_calm(s: Record, following: float) -> bool:
-    """Tell at a glance that few come at an instant, and no events happen."""
-    last = s.next_job + FEW
-    few = last >= s.jobs or floats(s.submit_at)[last] > following
-    return few and s.event_time > following and s.pending == 0
-
-
-@callee
-def _room_is_plenty(s: Record, rounds: int) -> bool:
-    """Tell at a glance that the lines of so many calm instants have room in the logs."""
-    present = s.holding + s.waiting + rounds * FEW
-    most = 4 * present + 8 * s.nodes + 16
-    if s.sleeps > 0 and s.pooled:
-        for number in range(s.parts):
-            # An end and a timer add one entry each.
-            most += 4 * (partitions(s.partitions_at)[number].entries + 2 * rounds)
-    return (
-        s.logged + rounds * most <= s.log_room
-        and s.stretches + rounds * most <= s.stretch_room
-        and s.sequence + rounds * present <= s.attempt_room
-        and s.switches + 2 * rounds <= s.switch_room
-    )
-
-
-@callee
-def _has_room(s: Record, following: float) -> bool:
-    """Tell whether what may happen at one instant has room in the logs; else note how much."""
-    rows = s.next_job
-    while rows < s.jobs and floats(s.submit_at)[rows] <= following:
-        rows += 1
-    coming = rows - s.next_job + s.pending
-    rows = s.next_row
-    while rows < s.rows and floats(s.row_time_at)[rows] <= following:
-        rows += 1
-    happening = rows - s.next_row + s.active
-    rows = s.next_withdrawal
-    while rows < s.withdrawals and floats(s.begin_at)[rows] <= following:
-        rows += 1
-    happening += rows - s.next_withdrawal + s.steps - s.next_step
-    s.log_wanted = 3 * s.holding + s.waiting + 2 * coming + happening + 2 * s.nodes + 16
-    s.stretch_wanted = 8 * s.nodes
-    if s.sleeps > 0 and s.pooled:
-        entries = 0
-        for number in range(s.parts):
-            entries += partitions(s.partitions_at)[number].entries
-        s.stretch_wanted += 4 * (entries + s.holding) + 2 * (s.waiting + coming)
-    s.attempt_wanted = s.sequence + s.waiting + s.holding + coming
-    return (
-        s.logged + s.log_wanted <= s.log_room
-        and s.stretches + s.stretch_wanted <= s.stretch_room
-        and s.attempt_wanted <= s.attempt_room
-        and s.switches + 2 <= s.switch_room
-    )
 
 
 @small
@@ -381,13 +320,13 @@ def run(state: int, own: Any, rounds: int) -> int:  # noqa: ANN401
     calm = 0  # instants that have room if they are calm
     for _ in range(rounds):
         following = _next_time(s)
-        if not _is_calm(s, following):
+        if not is_calm(s, following):
             calm = 0
-            if not _has_room(s, following):
+            if not has_room(s, following):
                 return LOG_FULL
         elif calm == 0:
-            calm = CALM - 1 if _room_is_plenty(s, CALM) else 0
-            if calm == 0 and not _room_is_plenty(s, 1) and not _has_room(s, following):
+            calm = CALM - 1 if room_is_plenty(s, CALM) else 0
+            if calm == 0 and not room_is_plenty(s, 1) and not has_room(s, following):
                 return LOG_FULL
         else:
             calm -= 1
