@@ -63,6 +63,20 @@ def test_patience_is_a_law(folder, capfd):
     assert "neither a duration" in err
 
 
+def test_moldable_jobs_by_a_law_or_a_table(folder, capfd):
+    code, _, err = run(capfd, "--moldable", "amdahl(0.001)", "--out", "run", "--json")
+    assert code == 0, err
+    assert pl.read_csv(folder / "run" / "jobs.csv")["procs"][0] == 8  # not 4: over sooner so
+    (folder / "shapes.csv").write_text("job,procs,runtime\n2,1,700\n")
+    code, _, err = run(capfd, "--moldable", "shapes.csv", "--out", "other", "--json")
+    assert code == 0, err
+    assert pl.read_csv(folder / "other" / "jobs.csv")["procs"].to_list() == [4, 1, 2, 2, 2]
+    code, _, err = run(capfd, "--moldable", "amdahl", "--out", "none")
+    assert code == 2
+    assert "not a speed-up law: 'amdahl'; accepted: amdahl(0.05)" in err
+    assert not (folder / "none").exists()
+
+
 def test_demands_and_a_cluster_file(folder, capfd):
     (folder / "cluster.toml").write_text("[resources]\nmatlab = 1\n")
     (folder / "demands.csv").write_text("job,matlab\n1,1\n3,1\n")

@@ -142,6 +142,12 @@ def simulate(
         str | None,
         option("--patience", "LAW", "Cancel jobs that wait longer: 'exponential(1d)'.", _MACHINE),
     ] = None,
+    moldable: Annotated[
+        str | None,
+        option(
+            "--moldable", "LAW|FILE", "Jobs take other widths: 'amdahl(0.05)', a table.", _MACHINE
+        ),
+    ] = None,
     seed: SeedOption = None,
     out: Annotated[
         Path | None, option("--out", "DIR", "Write jobs, system and summary files there.")
@@ -172,7 +178,7 @@ def simulate(
     Policy(knowledge=knowledge)  # type: ignore[arg-type]  # refused before anything is read
     if ties not in TIES:
         raise SimulationError(f"unknown ties {ties!r}; {suggest(ties, TIES)}")
-    inputs = read_inputs(events, demands, patience, dependencies=dependencies)
+    inputs = read_inputs(events, demands, patience, moldable=moldable, dependencies=dependencies)
     import_module("onega.simulation.simulate")  # first, so that the reader may use compiled code
     with warnings_as_remarks():
         log = read_trace(

@@ -11,9 +11,13 @@ def read_inputs(
     demands: Path | None,
     patience: str | None,
     *,
+    moldable: str | None,
     dependencies: bool,
 ) -> dict[str, Any]:
-    """Read what was given, as arguments of `onega.simulate`; nothing for what wasn't."""
+    """Read what was given, as arguments of `onega.simulate`; nothing for what wasn't.
+
+    ``moldable`` is a law if there is no file of that name.
+    """
     given: dict[str, Any] = {}
     if events is not None:
         from onega.traces.named import read_events
@@ -27,6 +31,14 @@ def read_inputs(
         from onega.core.laws import Law
 
         given["patience"] = Law.parse(patience)
+    if moldable is not None and Path(moldable).is_file():
+        from onega.traces.named import read_table
+
+        given["moldable"] = read_table(Path(moldable))
+    elif moldable is not None:
+        from onega.core.speedup import parse_speedup
+
+        given["moldable"] = parse_speedup(moldable)
     if dependencies:
         given["dependencies"] = True
     return given

@@ -101,7 +101,7 @@ def parse_speedup(text: str) -> Speedup:
         return DowneySpeedup(values[0], values[1])
     raise SimulationError(
         f"not a speed-up law: {text!r}; accepted: amdahl(0.05), by the serial share, or "
-        "downey(16, 1), by parallelism and sigma"
+        "downey(16, 1), by parallelism and sigma (or a file with job, procs, runtime)"
     )
 
 
