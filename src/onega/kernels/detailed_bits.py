@@ -45,15 +45,19 @@ def _exactly(row: Ints, at: int, level: int) -> int:
 
 
 @small
+def _count_four(row: Ints, at: int) -> int:
+    """Return how many bits four planes have."""
+    low = count_bits(row[at]) + count_bits(row[at + 1])
+    return low + (count_bits(row[at + 2]) + count_bits(row[at + 3]))
+
+
+@small
 def processors(s: Record, row: Ints, at: int) -> int:
     """Return how many processors the nodes of a word have."""
-    count = count_bits(row[at])
-    if s.planes > 1:
-        count += count_bits(row[at + 1]) + count_bits(row[at + 2]) + count_bits(row[at + 3])
-        if s.planes > 4:
-            count += count_bits(row[at + 4]) + count_bits(row[at + 5])
-            count += count_bits(row[at + 6]) + count_bits(row[at + 7])
-    return count
+    if s.planes == 1:
+        return count_bits(row[at])
+    count = _count_four(row, at)
+    return count + _count_four(row, at + 4) if s.planes > 4 else count
 
 
 @small
@@ -74,7 +78,7 @@ def fewer(s: Record, row: Ints, word: int, mask: int, chunks: int) -> None:
     if s.planes == 1:
         row[word] &= ~mask
         return
-    at = planes_at(s, word)
+    at = (3 * word + 1) * s.planes
     _shift(row, at, mask, chunks)
     if s.planes > 4:
         _shift(row, at + 4, mask, chunks)
@@ -86,7 +90,7 @@ def more(s: Record, row: Ints, word: int, mask: int, chunks: int) -> None:
     if s.planes == 1:
         row[word] |= mask
         return
-    at = planes_at(s, word)
+    at = (3 * word + 1) * s.planes
     if s.planes > 4:
         _shift(row, at + 4, mask, -chunks)
     _shift(row, at, mask, -chunks)
@@ -103,7 +107,7 @@ def _take(s: Record, count: int, word: int, mask: int, chunks: int) -> int:
 
 
 @small
-def _first_fit_ones(s: Record, row: Ints, number: int, left: int) -> bool:
+def first_fit_ones(s: Record, row: Ints, number: int, left: int) -> bool:
     """Take nodes of one processor by number."""
     p = partitions(s.partitions_at)[number]
     word, last = p.word, p.last_word
@@ -123,7 +127,7 @@ def _first_fit_ones(s: Record, row: Ints, number: int, left: int) -> bool:
 @small
 def _take_all(s: Record, count: int, row: Ints, word: int, nodes: int) -> int:
     """Take all processors of some nodes of a word; return the placement's entries."""
-    at = planes_at(s, word)
+    at = (3 * word + 1) * s.planes
     level = 1
     while level <= s.planes and row[at + level - 1] & nodes != 0:
         count = _take(s, count, word, _exactly(row, at, level) & nodes, level)
@@ -179,12 +183,12 @@ def _first_fit(s: Record, row: Ints, number: int, left: int) -> bool:
 def _best_fit(s: Record, row: Ints, number: int, left: int) -> bool:
     """Take processors of the nodes with the fewest free, by number."""
     p = partitions(s.partitions_at)[number]
-    first, last = p.word, p.last_word
+    planes, last = s.planes, p.last_word
     count, level = 0, 1
-    while left > 0 and level <= s.planes:
-        word = first
+    while left > 0 and level <= planes:
+        word = p.word
         while left > 0 and word < last:
-            mask = _exactly(row, planes_at(s, word), level)
+            mask = _exactly(row, (3 * word + 1) * planes, level)
             have = level * count_bits(mask)
             if have > left:  # some whole, of one a part
                 rest, part = mask, left
@@ -207,22 +211,22 @@ def _best_fit(s: Record, row: Ints, number: int, left: int) -> bool:
 def _spread(s: Record, row: Ints, number: int, count: int) -> bool:
     """Put processor by processor onto the node with the most free; see `detailed_place._spread`."""
     p = partitions(s.partitions_at)[number]
-    first, last = p.word, p.last_word
-    high, given = s.planes, 0
+    planes, last = s.planes, p.last_word
+    high, left = planes, count
     while high > 0:
-        above = 0
-        word = first
-        while word < last:
-            above += count_bits(row[planes_at(s, word) + high - 1])
+        enough = left
+        word = p.word
+        while enough > 0 and word < last:
+            enough -= count_bits(row[(3 * word + 1) * planes + high - 1])
             word += 1
-        if given + above >= count:
+        if enough <= 0:
             break
-        given += above
+        left = enough
         high -= 1
-    left, got = count - given, 0
-    word = first if high > 0 else last
+    got = 0
+    word = p.word if high > 0 else last
     while word < last:
-        at = planes_at(s, word)
+        at = (3 * word + 1) * planes
         below = row[at + high - 1]  # those that are filled one further
         have = count_bits(below)
         if have > left:
@@ -230,7 +234,7 @@ def _spread(s: Record, row: Ints, number: int, count: int) -> bool:
         left -= have
         got = _take(s, got, word, _exactly(row, at, high) & below, 1)
         level = high + 1
-        while level <= s.planes and row[at + level - 1] != 0:
+        while level <= planes and row[at + level - 1] != 0:
             mask = _exactly(row, at, level)
             got = _take(s, got, word, mask & below, level - high + 1)
             got = _take(s, got, word, mask & ~below, level - high)
@@ -241,20 +245,14 @@ def _spread(s: Record, row: Ints, number: int, count: int) -> bool:
 
 
 @callee
-def _place_planes(s: Record, row: Ints, number: int, option: int) -> bool:
-    """Find nodes of several processors."""
+def place_bits(s: Record, row: Ints, number: int, option: int) -> bool:
+    """Find nodes for a job of a partition by a row of bits."""
     left = ints(s.chunks_at)[option]
+    if s.planes == 1:  # there all rules take the first
+        return first_fit_ones(s, row, number, left)
     rule = partitions(s.partitions_at)[number].placement
     if rule == FIRST_FIT:
         return _first_fit(s, row, number, left)
     if rule == BEST_FIT:
         return _best_fit(s, row, number, left)
     return _spread(s, row, number, left)
-
-
-@small
-def place_bits(s: Record, row: Ints, number: int, option: int) -> bool:
-    """Find nodes for a job of a partition by a row of bits."""
-    if s.planes == 1:  # there all rules take the first
-        return _first_fit_ones(s, row, number, ints(s.chunks_at)[option])
-    return _place_planes(s, row, number, option)

@@ -87,30 +87,42 @@ def refresh_bits(s: Record, node: int) -> None:
 
 
 @small
-def _copy_word(s: Record, target: Ints, source: Ints, at: int) -> None:
-    """Copy a word's planes from one row to another."""
-    level = 0
-    while True:
-        target[at + level] = source[at + level]
-        level += 1
-        if level == s.planes:
-            break
+def _copy_four(target: Ints, source: Ints, at: int) -> None:
+    a, b, c, d = source[at], source[at + 1], source[at + 2], source[at + 3]
+    target[at], target[at + 1], target[at + 2], target[at + 3] = a, b, c, d
 
 
 @small
-def _both_of_word(s: Record, at: int) -> int:
-    """Let ``both`` be what nodes of a word have now and at the shadow; return the processors."""
+def _copy_word(s: Record, target: Ints, source: Ints, word: int) -> None:
+    """Copy a word's planes from one row to another."""
+    if s.planes == 1:
+        target[word] = source[word]
+        return
+    at = planes_at(s, word)
+    _copy_four(target, source, at)
+    if s.planes > 4:
+        _copy_four(target, source, at + 4)
+
+
+@small
+def _both_of_four(s: Record, at: int) -> None:
     avail, later, both = ints(s.avail_bits_at), ints(s.later_bits_at), ints(s.both_bits_at)
-    both[at] = avail[at] & later[at]
-    if s.planes > 1:
-        both[at + 1] = avail[at + 1] & later[at + 1]
-        both[at + 2] = avail[at + 2] & later[at + 2]
-        both[at + 3] = avail[at + 3] & later[at + 3]
+    a, b = avail[at] & later[at], avail[at + 1] & later[at + 1]
+    c, d = avail[at + 2] & later[at + 2], avail[at + 3] & later[at + 3]
+    both[at], both[at + 1], both[at + 2], both[at + 3] = a, b, c, d
+
+
+@small
+def _both_of_word(s: Record, word: int) -> int:
+    """Let ``both`` be what nodes of a word have now and at the shadow; return the processors."""
+    both = ints(s.both_bits_at)
+    at = planes_at(s, word)
+    if s.planes == 1:
+        both[at] = ints(s.avail_bits_at)[at] & ints(s.later_bits_at)[at]
+    else:
+        _both_of_four(s, at)
         if s.planes > 4:
-            both[at + 4] = avail[at + 4] & later[at + 4]
-            both[at + 5] = avail[at + 5] & later[at + 5]
-            both[at + 6] = avail[at + 6] & later[at + 6]
-            both[at + 7] = avail[at + 7] & later[at + 7]
+            _both_of_four(s, at + 4)
     return processors(s, both, at)
 
 
@@ -120,7 +132,7 @@ def build_bits(s: Record, number: int) -> None:
     p = partitions(s.partitions_at)[number]
     avail, later = ints(s.avail_bits_at), ints(s.later_bits_at)
     for word in range(p.word, p.last_word):
-        _copy_word(s, later, avail, planes_at(s, word))
+        _copy_word(s, later, avail, word)
     table = ends(s.ends_at)
     index, size = 0, ints(s.sizes_at)[ENDS]
     while index < size and table[index].expected <= p.shadow:
@@ -138,7 +150,7 @@ def build_bits(s: Record, number: int) -> None:
             fewer(s, later, got.node, got.mask, got.chunks)
     total = 0
     for word in range(p.word, p.last_word):
-        total += _both_of_word(s, planes_at(s, word))
+        total += _both_of_word(s, word)
     floats(s.total_both_at)[number] = total
 
 
@@ -149,9 +161,9 @@ def narrow_bits(s: Record, number: int, reaching: bool) -> None:  # noqa: FBT001
     change = 0
     for place in range(s.got):
         got = gots(s.got_at)[place]
-        at = planes_at(s, got.node)
+        word = got.node
         if reaching:
-            fewer(s, later, got.node, got.mask, got.chunks)
-        change -= processors(s, both, at)
-        change += _both_of_word(s, at)
+            fewer(s, later, word, got.mask, got.chunks)
+        change -= processors(s, both, planes_at(s, word))
+        change += _both_of_word(s, word)
     floats(s.total_both_at)[number] += change

@@ -20,7 +20,7 @@ from onega.kernels.detailed_ahead import (
     time_by_ends,
     time_of,
 )
-from onega.kernels.detailed_bits import place_bits
+from onega.kernels.detailed_bits import first_fit_ones, place_bits
 from onega.kernels.detailed_choose import (
     NOBODY,
     allowed,
@@ -189,8 +189,11 @@ def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
     p = partitions(s.partitions_at)[number]
     until = v + known_left(s, job, option)
     reaching = _reaches(s, number, until, v)
-    if s.planes > 0:
-        place_bits(s, ints(s.both_bits_at if reaching else s.avail_bits_at), number, option)
+    bits = ints(s.both_bits_at if reaching else s.avail_bits_at)
+    if s.planes == 1:
+        first_fit_ones(s, bits, number, ints(s.chunks_at)[option])
+    elif s.planes > 1:
+        place_bits(s, bits, number, option)
     elif not s.pooled:
         row = floats(s.both_at if reaching else s.avail_at)
         if s.nodal and dip_between(s, -np.inf, until):
