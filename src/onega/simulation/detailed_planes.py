@@ -60,6 +60,8 @@ def words_of(hosts: Array, parts: int) -> Array:
 
 def bits_of(amounts: Array, hosts: Array, words: Array, planes: int) -> Array:
     """Return the planes of a row of free processors; nodes stand by partition."""
+    if planes == 0:
+        return np.zeros(0, np.int64)
     first = np.searchsorted(hosts, np.arange(words.size - 1))
     places = 64 * words[hosts] + np.arange(hosts.size) - first[hosts]
     some = np.zeros((planes, 64 * int(words[-1])), dtype=bool)
