@@ -1,7 +1,7 @@
 """When a job fits by the expected ends and the calendar, where every chunk is one processor.
 
-Totals are enough unless the calendar changes single nodes up to the time that matters (*nodal*):
-then rows of nodes are looked at, as in `onega.kernels.detailed_easy`.
+Totals are enough unless the calendar changes single nodes before the job is over (*nodal*): then
+rows of nodes are looked at, as in `onega.kernels.detailed_easy`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import callee, floats, ints, small
-from onega.kernels.detailed_dips import (
-    deepen,
-    dip_between,
-    find_dips,
-    list_changes,
-    look_through,
-    matters,
-    note_dips,
-)
+from onega.kernels.detailed_dips import look_further
 from onega.kernels.detailed_place import shared_fit
 from onega.kernels.detailed_state import (
     ENDS,
@@ -25,7 +17,6 @@ from onega.kernels.detailed_state import (
     changes,
     dips,
     ends,
-    gots,
     partitions,
     slots,
 )
@@ -33,44 +24,60 @@ from onega.kernels.engine import Floats
 
 
 @callee
-def window_total(s: Record, number: int, row: Floats, until: float) -> float:
-    """Return the processors that a row has through all dips before a time; left in ``window``."""
-    look_through(s, number, row, -np.inf, until)
-    window = floats(s.window_at)
-    total = 0.0
-    for node in range(
-        partitions(s.partitions_at)[number].first, partitions(s.partitions_at)[number].last
-    ):
-        total += max(window[node], 0.0)
-    return total
+def _lost_in_dips(s: Record, number: int, row: Floats, until: float) -> float:
+    """Return how many processors fewer a row has through all dips of nodes before a time."""
+    p = partitions(s.partitions_at)[number]
+    window, values = floats(s.window_at), floats(s.dip_values_at)
+    count = 0
+    while count < s.dips and dips(s.dips_at)[count].time < until:
+        node = dips(s.dips_at)[count].node
+        if node >= 0:
+            window[node] = row[node]
+        count += 1
+    lost = 0.0
+    for index in range(count):
+        node = dips(s.dips_at)[index].node
+        if p.first <= node < p.last:
+            left = min(window[node], values[index])
+            lost += max(window[node], 0.0) - max(left, 0.0)
+            window[node] = left
+    return lost
 
 
 @small
-def fits_dips(s: Record, option: int, since: float, until: float) -> bool:
+def fits_dips(s: Record, number: int, option: int, since: float, until: float) -> bool:
     """Tell whether an option fits into the dips after one time and before another.
 
-    Dips of machine-wide resources and of a pool; those of single nodes see `window_total`.
+    Dips of machine-wide resources and of a pool; for those of single nodes see `fits_on`.
     """
     values = floats(s.dip_values_at)
     for index in range(s.dips):
         dip = dips(s.dips_at)[index]
         if dip.time >= until:
             return True
-        if dip.time > since and (dip.node < 0 or s.pooled):
-            need = float(ints(s.chunks_at)[option])
-            if dip.node < 0:
-                need = floats(s.demand_at)[option * s.shared + dip.which]
-            if need > values[index]:
+        if dip.time <= since:
+            continue
+        if dip.node < 0:
+            if floats(s.demand_at)[option * s.shared + dip.which] > values[index]:
                 return False
+        elif (
+            s.pooled
+            and dip.node == partitions(s.partitions_at)[number].first
+            and ints(s.chunks_at)[option] > values[index]
+        ):
+            return False
     return True
 
 
 @small
-def fits_on(s: Record, number: int, option: int, row: Floats, until: float) -> bool:
-    """Tell whether an option fits on the nodes of a row that stay free through all dips."""
-    if not s.nodal or not dip_between(s, -np.inf, until):
+def fits_on(s: Record, number: int, option: int, row: Floats, have: float, until: float) -> bool:
+    """Tell whether an option fits on the nodes of a row that stay free through all dips.
+
+    ``have``: how many processors the row has, at least as many as the option needs.
+    """
+    if until <= s.node_dip:
         return True
-    return ints(s.chunks_at)[option] <= window_total(s, number, row, until)
+    return ints(s.chunks_at)[option] <= have - _lost_in_dips(s, number, row, until)
 
 
 @small
@@ -99,43 +106,6 @@ def _add_change(s: Record, index: int, number: int) -> float:
     if one.node != partitions(s.partitions_at)[number].first:
         return 0.0
     return one.amount * floats(s.reserved_amount_at)[one.which]
-
-
-@callee
-def look_ahead(s: Record, number: int, v: float, limit: float) -> None:
-    """List the dips up to a time, each with what is left then, as `find_dips`."""
-    list_changes(s, v, limit)
-    s.dips = 0
-    s.dips_limit = limit
-    s.nodal = 0
-    if s.changes == 0:
-        return
-    if not s.pooled:
-        for index in range(s.changes):
-            if changes(s.changes_at)[index].node >= 0 and matters(s, index, number):
-                s.nodal = 1
-        if s.nodal:
-            find_dips(s, number, v, limit)
-            return
-    later, values = floats(s.later_at), floats(s.dip_values_at)
-    size = ints(s.sizes_at)[ENDS]
-    have = floats(s.avail_at)[partitions(s.partitions_at)[number].first]
-    for g in range(s.shared):
-        later[s.nodes + g] = floats(s.avail_at)[s.nodes + g]
-    end, change, index = 0, 0, 0
-    while index < s.changes:
-        time = changes(s.changes_at)[index].time
-        first = s.dips
-        index = note_dips(s, number, index, v)
-        while end < size and ends(s.ends_at)[end].expected <= time:
-            have += _add_end(s, end, number)
-            end += 1
-        while change < index:
-            have += _add_change(s, change, number)
-            change += 1
-        for at in range(first, s.dips):
-            dip = dips(s.dips_at)[at]
-            values[at] = have if dip.node >= 0 else later[s.nodes + dip.which]
 
 
 @small
@@ -193,35 +163,31 @@ def _first_time(s: Record, number: int, option: int, lasting: float, v: float) -
         while end < size and table[end].expected <= w:
             have += _add_end(s, end, number)
             end += 1
-        while change < s.changes and changes(s.changes_at)[change].time <= w:
+        following = np.inf
+        while change < s.changes:
+            following = changes(s.changes_at)[change].time
+            if following > w:
+                break
             have += _add_change(s, change, number)
             change += 1
-        if (
-            have >= need
-            and shared_fit(s, later, s.nodes, option)
-            and (not s.planned or fits_dips(s, option, w, w + lasting))
-        ):
-            p.beside = have
-            return w
-        following = np.inf
-        if end < size:
-            following = table[end].expected
-        if change < s.changes:
-            following = min(following, changes(s.changes_at)[change].time)
+            following = np.inf
+        if have >= need and shared_fit(s, later, s.nodes, option):
+            if s.dips == 0 or fits_dips(s, number, option, w, w + lasting):
+                p.beside = have
+                return w
+            if end < size:
+                following = min(following, table[end].expected)
+        else:
+            # Until the calendar changes something, what is missing comes with the ends alone.
+            while end < size and table[end].expected < following:
+                w = table[end].expected
+                have += _add_end(s, end, number)
+                end += 1
+                if have >= need and shared_fit(s, later, s.nodes, option):
+                    following = w
         if following == np.inf:
             return np.inf
         w = following
-
-
-@callee
-def lower_dips(s: Record, number: int, option: int, since: float, until: float) -> None:
-    """Let the dips have less: a job holds its processors there, on the nodes found last."""
-    if s.pooled:
-        got = gots(s.got_at)[0]
-        got.node = partitions(s.partitions_at)[number].first
-        got.chunks = ints(s.chunks_at)[option]
-        s.got = 1
-    deepen(s, option, since, until)
 
 
 @callee
@@ -230,11 +196,12 @@ def time_of(s: Record, number: int, option: int, lasting: float, v: float) -> fl
 
     If that turns out to be a matter of single nodes, ``nodal`` says so, and the time isn't known.
     """
-    w = v
-    while not s.nodal:
+    w = _first_time(s, number, option, lasting, v)
+    if not s.planned:
+        return w
+    while w + lasting > s.listed and s.node_change == np.inf:
+        look_further(s, w + lasting, v)
         w = _first_time(s, number, option, lasting, v)
-        # If it lasts beyond what is known of the calendar, look further.
-        if not s.planned or w + lasting <= s.dips_limit or s.dips_limit == np.inf:
-            break
-        look_ahead(s, number, v, w + lasting)
+    change = s.node_change
+    s.nodal = change < np.inf and (w >= change or w + lasting > change)
     return w

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from onega.kernels.addressed import callee, flags, floats, ints, move, small
+from onega.kernels.addressed import callee, floats, ints, move, small
+from onega.kernels.detailed_depth import plan_nodes
 from onega.kernels.detailed_place import place, shared_fit
 from onega.kernels.detailed_queue import choices, known_left
-from onega.kernels.detailed_state import Record, gots, partitions, queued
+from onega.kernels.detailed_state import Record, partitions, queued
 from onega.kernels.detailed_usage import within_limits
 from onega.kernels.engine import Floats
 
@@ -94,13 +95,10 @@ def shorter(s: Record, job: int, option: int, other: int) -> bool:
 
 
 @callee
-def plan_nodes(s: Record, number: int, option: int) -> None:
+def plan_first(s: Record, number: int, option: int) -> None:
     """Note what a partition's first reservation will take: for waking ahead."""
     p = partitions(s.partitions_at)[number]
     p.width = ints(s.procs_at)[option]
+    p.built = 1
     if s.wake_ahead and not s.pooled:
-        planned = flags(s.planned_at)
-        for node in range(p.first, p.last):
-            planned[node] = 0
-        for index in range(s.got):
-            planned[gots(s.got_at)[index].node] = 1
+        plan_nodes(s, number)

@@ -5,6 +5,12 @@ reservations that begin, capacities that shrink. Such a *dip* is the only place,
 begin of the reservation, where a stretch can have its smallest availability. So the rows of
 `onega.kernels.detailed_easy` are looked at together with the dips inside the stretch, each with
 what its node (or its machine-wide resource) has left then.
+
+When the calendar changes something is known long before, and what is left then moves only with a
+start or an end. So the list stays from pass to pass, with two columns of what is left: by what
+runs (``dip_base``: starts and ends keep it up to date), and with the pass's reservation taken off
+(``dip_values``). It is made anew when the calendar, the rate or a node has changed, or when
+somebody looks beyond its end.
 """
 
 from __future__ import annotations
@@ -38,12 +44,14 @@ def _note_change(s: Record, time: float, node: int, which: int, amount: float) -
 
 
 @callee
-def list_changes(s: Record, v: float, limit: float) -> None:
+def list_changes(s: Record, limit: float) -> None:
     """List what the calendar does later, up to a time on the work clock, in the order of time.
 
     ``amount`` is ±1 for a reservation's amounts on a node, or a change of capacity (node −1).
+    ``listed`` is when the first change is that isn't in the list.
     """
     s.changes = 0
+    s.dips = 0
     begins, returns, step = s.next_withdrawal, s.next_return, s.next_step
     capacity = floats(s.scratch_capacity_at)
     for g in range(s.shared):
@@ -57,7 +65,8 @@ def list_changes(s: Record, v: float, limit: float) -> None:
         if step < s.steps:
             other = floats(s.step_time_at)[step]
         first = min(back, off, other)
-        time = v + (first - s.now) * s.rate
+        time = s.v0 + (first - s.t0) * s.rate
+        s.listed = time
         if first == np.inf or time > limit:
             return
         if back == first:
@@ -77,12 +86,15 @@ def list_changes(s: Record, v: float, limit: float) -> None:
 
 @callee
 def matters(s: Record, index: int, number: int) -> bool:
-    """Tell whether a change of the calendar is one for a partition's starts."""
+    """Tell whether a change of the calendar is one for a partition's starts; −1: for anybody's."""
     node = changes(s.changes_at)[index].node
     if node < 0:
         return True
-    p = partitions(s.partitions_at)[number]
-    return p.first <= node < p.last and flags(s.usable_at)[node] > 0
+    if number >= 0:
+        p = partitions(s.partitions_at)[number]
+        if not p.first <= node < p.last:
+            return False
+    return flags(s.usable_at)[node] > 0
 
 
 @callee
@@ -111,11 +123,11 @@ def copy_row(s: Record, number: int, source: Floats, target: Floats) -> None:
 
 @callee
 def _come_free(s: Record, slot: int, number: int, later: Floats, totals: Floats) -> None:
-    """Add what a job holds to a row, where a partition's starts can use it."""
+    """Add what a job holds to a row, where a partition's starts (−1: anybody's) can use it."""
     option = slots(s.slots_at)[slot].option
     for g in range(s.shared):
         later[s.nodes * s.kinds + g] += floats(s.demand_at)[option * s.shared + g]
-    if slots(s.slots_at)[slot].partition != number:
+    if s.planes > 0 or 0 <= number != slots(s.slots_at)[slot].partition:
         return
     link = slots(s.slots_at)[slot].link
     while link >= 0:
@@ -157,45 +169,76 @@ def go_on(s: Record, number: int, w: float, row: Floats, totals: Floats) -> floa
 
 
 @small
-def note_dips(s: Record, number: int, index: int, v: float) -> int:
+def _note_dips(s: Record, index: int) -> int:
     """List the dips among the changes of one instant, from ``index`` on; return the next one's."""
     time = changes(s.changes_at)[index].time
     while index < s.changes and changes(s.changes_at)[index].time <= time:
         one = changes(s.changes_at)[index]
-        if one.amount < 0.0 and matters(s, index, number):
+        if one.node >= 0 and not s.pooled and matters(s, index, -1):
+            s.node_change = min(s.node_change, time)
+        if one.amount < 0.0 and matters(s, index, -1):
             dip = dips(s.dips_at)[s.dips]
-            dip.time = max(time, v)
+            dip.time = time
             dip.node = one.node
             dip.which = one.which
             s.dips += 1
+            if one.node >= 0 and not s.pooled:
+                s.node_dip = min(s.node_dip, time)
         index += 1
     return index
 
 
 @callee
-def find_dips(s: Record, number: int, v: float, limit: float) -> None:
-    """List the dips up to a time, each with what is left then."""
-    list_changes(s, v, limit)
+def _find_dips(s: Record, limit: float) -> None:
+    """List the dips of all partitions up to a time, each with what is left then."""
+    list_changes(s, limit)
+    s.listed_t0, s.listed_v0, s.listed_rate = s.t0, s.v0, s.rate
+    s.node_change = np.inf
+    s.node_dip = np.inf
     row, totals = floats(s.window_at), floats(s.total_later_at)
-    values = floats(s.dip_values_at)
-    copy_row(s, number, floats(s.avail_at), row)
+    base = floats(s.dip_base_at)
+    kinds, shared = s.kinds, s.nodes * s.kinds
+    for at in range(shared + s.shared):
+        row[at] = floats(s.avail_at)[at]
     s.row_end = 0
     s.row_change = 0
-    s.dips = 0
-    s.dips_limit = limit
     index = 0
     while index < s.changes:
         time = changes(s.changes_at)[index].time
         first = s.dips
-        index = note_dips(s, number, index, v)
-        go_on(s, number, time, row, totals)
-        for number_of in range(first, s.dips):
-            dip = dips(s.dips_at)[number_of]
+        index = _note_dips(s, index)
+        go_on(s, -1, time, row, totals)
+        for place in range(first, s.dips):
+            dip = dips(s.dips_at)[place]
             if dip.node < 0:
-                values[number_of * s.kinds] = row[s.nodes * s.kinds + dip.which]
+                base[place * kinds] = row[shared + dip.which]
             else:
-                for k in range(s.kinds):
-                    values[number_of * s.kinds + k] = row[dip.node * s.kinds + k]
+                for k in range(kinds):
+                    base[place * kinds + k] = row[dip.node * kinds + k]
+
+
+@small
+def known_until(s: Record) -> float:
+    """Return up to when the list of dips holds; −∞ if not at all."""
+    if s.listed_rate != s.rate or s.listed_t0 != s.t0 or s.listed_v0 != s.v0:
+        return -np.inf
+    return float(s.listed)
+
+
+@callee
+def look_ahead(s: Record, limit: float) -> None:
+    """Know the dips up to a time, and what is left then by what runs now."""
+    if known_until(s) <= limit:
+        _find_dips(s, limit)
+    values, base = floats(s.dip_values_at), floats(s.dip_base_at)
+    for at in range(s.dips * s.kinds):
+        values[at] = base[at]
+
+
+@callee
+def look_further(s: Record, until: float, v: float) -> None:
+    """Know more of the calendar, if need be up to a time; that may be never."""
+    look_ahead(s, min(until, 2.0 * s.listed - v + s.longest))
 
 
 @callee
@@ -231,23 +274,52 @@ def look_through(s: Record, number: int, row: Floats, since: float, until: float
                 window[at] = min(window[at], values[index * s.kinds + k])
 
 
+@small
+def _deepen(s: Record, option: int, index: int, values: Floats) -> None:
+    """Let a dip have less: a job holds what was found last."""
+    dip = dips(s.dips_at)[index]
+    if dip.node < 0:
+        values[index * s.kinds] -= floats(s.demand_at)[option * s.shared + dip.which]
+        return
+    for place in range(s.got):
+        got = gots(s.got_at)[place]
+        if got.node == dip.node:
+            for k in range(s.kinds):
+                amount = amount_of(s, option, got.node, got.chunks, k)
+                values[index * s.kinds + k] -= amount
+
+
+@small
+def _find_pool(s: Record, number: int, option: int) -> None:
+    """Let what was found last be an option's part of a pool."""
+    got = gots(s.got_at)[0]
+    got.node = partitions(s.partitions_at)[number].first
+    got.chunks = ints(s.chunks_at)[option]
+    s.got = 1
+
+
 @callee
-def deepen(s: Record, option: int, since: float, until: float) -> None:
-    """Let the dips from one time on and before another have less: a job holds what was found."""
+def reserve_dips(s: Record, number: int, option: int, since: float, until: float) -> None:
+    """Let the dips from one time on and before another have less until the next pass."""
+    if s.pooled:
+        _find_pool(s, number, option)
     values = floats(s.dip_values_at)
     for index in range(s.dips):
-        dip = dips(s.dips_at)[index]
-        if dip.time >= until:
+        time = dips(s.dips_at)[index].time
+        if time >= until:
             return
-        if dip.time < since:
-            continue
-        if dip.node < 0:
-            demand = floats(s.demand_at)[option * s.shared + dip.which]
-            values[index * s.kinds] -= demand
-            continue
-        for place in range(s.got):
-            got = gots(s.got_at)[place]
-            if got.node == dip.node:
-                for k in range(s.kinds):
-                    amount = amount_of(s, option, got.node, got.chunks, k)
-                    values[index * s.kinds + k] -= amount
+        if time >= since:
+            _deepen(s, option, index, values)
+
+
+@callee
+def lower_dips(s: Record, number: int, option: int, until: float) -> None:
+    """Let the dips before a time have less: a job that starts holds the nodes found last."""
+    if s.pooled:
+        _find_pool(s, number, option)
+    values, base = floats(s.dip_values_at), floats(s.dip_base_at)
+    for index in range(s.dips):
+        if dips(s.dips_at)[index].time >= until:
+            return
+        _deepen(s, option, index, values)
+        _deepen(s, option, index, base)

@@ -22,29 +22,25 @@ from onega.kernels.detailed_choose import (
     fits_total,
     lone_newcomer,
     none_allowed,
-    plan_nodes,
+    plan_first,
     shorter,
 )
 from onega.kernels.detailed_codes import FIRST_FIT, NO_BACKFILL
+from onega.kernels.detailed_depth import looked_at
 from onega.kernels.detailed_dips import (
     copy_row,
-    deepen,
     dip_between,
-    find_dips,
     go_on,
+    look_ahead,
+    look_further,
     look_through,
+    lower_dips,
+    reserve_dips,
 )
 from onega.kernels.detailed_hold import amount_of, start
 from onega.kernels.detailed_place import enough, place, shared_fit
 from onega.kernels.detailed_queue import choices, known_left
-from onega.kernels.detailed_state import (
-    ENDS,
-    Record,
-    ends,
-    gots,
-    partitions,
-    queued,
-)
+from onega.kernels.detailed_state import Record, gots, partitions, queued
 from onega.kernels.engine import clock
 
 
@@ -102,8 +98,8 @@ def first_time(s: Record, number: int, job: int, option: int, v: float) -> float
     """Return when an option fits by the expected ends; ∞ if never. Leaves that row in ``later``."""
     lasting = known_left(s, job, option)
     w = _first_time(s, number, option, lasting, v)
-    if s.planned and s.dips_limit < np.inf and w + lasting > s.dips_limit:
-        find_dips(s, number, v, np.inf)
+    while s.planned and w + lasting > s.listed:
+        look_further(s, w + lasting, v)
         w = _first_time(s, number, option, lasting, v)
     return w
 
@@ -121,10 +117,10 @@ def reserve_nodes(s: Record, number: int, option: int, lasting: float) -> None:
         place(s, floats(s.window_at), 0, number, option)
     else:
         place(s, later, 0, number, option)
-    plan_nodes(s, number, option)
+    plan_first(s, number, option)
     if lasting > 0.0:
         if s.planned:
-            deepen(s, option, w, w + lasting)
+            reserve_dips(s, number, option, w, w + lasting)
         for index in range(s.got):
             got = gots(s.got_at)[index]
             for k in range(kinds):
@@ -265,13 +261,14 @@ def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
     """Start a job, and narrow what is left beside the reservation."""
     reaching = _reaches(s, number, known_left(s, job, option), v)
     until = v + known_left(s, job, option)
+    p = partitions(s.partitions_at)[number]
+    asleep = p.asleep
     start(s, number, job, option)
     if s.planned:
-        deepen(s, option, -np.inf, until)
-    p = partitions(s.partitions_at)[number]
+        lower_dips(s, number, option, until)
     if p.reserved:
         _narrow(s, number, option, reaching and until > v)  # of no length: nothing is held then
-        if not s.pooled and p.placement != FIRST_FIT:
+        if not s.pooled and (p.placement != FIRST_FIT or p.asleep < asleep):
             p.kept = 0  # a reservation made now might lie on other nodes
 
 
@@ -311,13 +308,12 @@ def pass_simple(s: Record, number: int) -> None:
     p.kept = 0
     p.shadow = np.inf
     if s.planned:
-        last = ints(s.sizes_at)[ENDS]
-        latest = max(v, ends(s.ends_at)[last - 1].expected) if last > 0 else v
-        find_dips(s, number, v, latest + 2.0 * s.longest)
+        look_ahead(s, v + s.longest)
     kept = p.queue
     read, size = p.queue, p.queue + p.waiting
+    looked = looked_at(s, number)
     while read < size:
-        settled = p.reserved or not s.look_ahead or p.reservations == NO_BACKFILL
+        settled = p.reserved or not looked or p.reservations == NO_BACKFILL
         if settled and s.all_need and totals[number * s.kinds] <= 0.0:
             break
         job = queue[read].job

@@ -24,7 +24,7 @@ from onega.kernels.detailed_codes import (
     RETURNED,
 )
 from onega.kernels.detailed_held_bits import bit_of, word_of
-from onega.kernels.detailed_hold import change_free, refresh_node
+from onega.kernels.detailed_hold import change_free, forget_dips, refresh_node
 from onega.kernels.detailed_leave import cancel, interrupt, kill
 from onega.kernels.detailed_sleep import emit, note
 from onega.kernels.detailed_state import (
@@ -190,6 +190,7 @@ def _make_room(s: Record, node: int) -> None:
 def _calendar(s: Record) -> None:
     """Let reservations end and begin, and capacities change."""
     by_end = ints(s.by_end_at)
+    done = s.next_return + s.next_withdrawal + s.next_step
     while s.next_return < s.withdrawals:
         at = by_end[s.next_return]
         if floats(s.end_of_at)[at] > s.now:
@@ -222,7 +223,9 @@ def _calendar(s: Record) -> None:
         s.pass_due = 1
         s.changed = 1
         note(s, CAPACITY, -1, -1)
-        logged(s.log_at)[s.logged - 1].node = g
+        logged(s.log_at)[s.logged - 1].node = ints(s.step_number_at)[s.next_step - 1]
+    if done < s.next_return + s.next_withdrawal + s.next_step:
+        forget_dips(s)
 
 
 @callee

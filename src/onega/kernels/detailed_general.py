@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import callee, floats, ints, move, small
-from onega.kernels.detailed_choose import allowed, fits_total, none_allowed, plan_nodes, shorter
+from onega.kernels.detailed_choose import allowed, fits_total, none_allowed, plan_first, shorter
 from onega.kernels.detailed_codes import NO_BACKFILL
 from onega.kernels.detailed_hold import start
 from onega.kernels.detailed_place import enough, place, shared_fit
@@ -132,7 +132,7 @@ def _reserve(s: Record, plan: Plan, number: int, job: int, choice: tuple[int, fl
     if not p.reserved:
         p.reserved = 1
         p.shadow = begin
-        plan_nodes(s, number, option)
+        plan_first(s, number, option)
     hold(s, plan, number, option, (begin, lasting))
     if s.shared > 0 and s.parts > 1 and lasting > 0.0:
         claim = claims(s.claims_at)[s.claimed]

@@ -11,6 +11,7 @@ import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints, move, small
 from onega.kernels.detailed_codes import STARTED
+from onega.kernels.detailed_depth import idle_from_now
 from onega.kernels.detailed_held_bits import give_bits_back, refresh_bits, take_bits
 from onega.kernels.detailed_queue import known_left, work_left
 from onega.kernels.detailed_sleep import note, pop_idle, push_idle, take_node
@@ -22,6 +23,7 @@ from onega.kernels.detailed_state import (
     WORKING,
     Record,
     attempts,
+    dips,
     ends,
     gots,
     heap_entries,
@@ -106,9 +108,20 @@ def change_free(s: Record, node: int, k: int, amount: float) -> None:
             _mark(s, node, avail[at])
 
 
+@small
+def forget_dips(s: Record) -> None:
+    """Let the list of dips be made anew when somebody looks: see `onega.kernels.detailed_dips`."""
+    s.changes = 0
+    s.dips = 0
+    s.listed = -np.inf
+
+
 @callee
 def refresh_node(s: Record, node: int) -> None:
     """Show new starts all that is free of a node if it is usable, else nothing."""
+    forget_dips(s)  # they are those of usable nodes
+    if s.sleeps > 0:
+        partitions(s.partitions_at)[ints(s.hosts_at)[node]].depths_due = -np.inf
     flags(s.usable_at)[node] = flags(s.up_at)[node] and not flags(s.draining_at)[node]
     if s.planes > 0:
         refresh_bits(s, node)
@@ -200,7 +213,7 @@ def _give_nodes_back(s: Record, slot: int, option: int) -> None:
         if s.sleeps > 0:
             ints(s.jobs_on_at)[one.node] -= 1
             if ints(s.jobs_on_at)[one.node] == 0:
-                floats(s.since_at)[one.node] = s.now
+                idle_from_now(s, one.node)
         links(s.links_at)[s.spare_link].spare = link
         s.spare_link += 1
         link = one.next
@@ -289,7 +302,7 @@ def take(s: Record, number: int, job: int, option: int) -> int:
     if s.accounts > 0:
         count_in(s, job, 1, procs)
     if s.factors:
-        hold_usage(s, ints(s.user_at)[job], float(procs))
+        hold_usage(s, job, float(procs))
     attempt = attempts(s.attempts_at)[s.sequence]
     attempt.job = job
     attempt.start = s.now
@@ -379,19 +392,44 @@ def stop_work(s: Record, place: int) -> None:
             s.ends_running = 0.0
 
 
+@callee
+def _raise_dips(s: Record, place: int) -> None:
+    """Let the dips before a job's expected end have what it holds: see `detailed_dips`."""
+    slot = slots(s.slots_at)[place]
+    option = slot.option
+    base = floats(s.dip_base_at)
+    for index in range(s.dips):
+        dip = dips(s.dips_at)[index]
+        if dip.time >= slot.expected:
+            return
+        if dip.node < 0:
+            base[index * s.kinds] += floats(s.demand_at)[option * s.shared + dip.which]
+            continue
+        link = slot.link
+        while link >= 0:
+            one = links(s.links_at)[link]
+            if one.node == dip.node:
+                for k in range(s.kinds):
+                    amount = amount_of(s, option, one.node, one.chunks, k)
+                    base[index * s.kinds + k] += amount
+            link = one.next
+
+
 @small
 def release(s: Record, place: int) -> None:
     """Take a job off its processors; it is in no heap any more."""
     slot = slots(s.slots_at)[place]
     procs = ints(s.procs_at)[slot.option]
     _forget_end(s, place)
+    if s.dips > 0:
+        _raise_dips(s, place)
     _give_back(s, place)
     if s.sleeps > 0 and s.pooled:
         push_idle(s, slot.partition, procs)
     if s.accounts > 0:
         count_in(s, slot.job, -1, -procs)
     if s.factors:
-        hold_usage(s, ints(s.user_at)[slot.job], -float(procs))
+        hold_usage(s, slot.job, -float(procs))
     attempts(s.attempts_at)[slot.seq].end = s.now
     slots(s.slots_at)[s.spare_slot].spare = place
     s.spare_slot += 1

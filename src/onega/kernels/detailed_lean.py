@@ -11,15 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.addressed import callee, flags, floats, ints, move, small
-from onega.kernels.detailed_ahead import (
-    fits_dips,
-    fits_on,
-    look_ahead,
-    lower_dips,
-    time_by_ends,
-    time_of,
-)
+from onega.kernels.addressed import callee, floats, ints, move, small
+from onega.kernels.detailed_ahead import fits_dips, fits_on, time_by_ends, time_of
 from onega.kernels.detailed_bits import first_fit_ones, place_bits
 from onega.kernels.detailed_choose import (
     NOBODY,
@@ -30,11 +23,18 @@ from onega.kernels.detailed_choose import (
     shorter,
 )
 from onega.kernels.detailed_codes import FIRST_FIT, NO_BACKFILL
-from onega.kernels.detailed_dips import dip_between, look_through
+from onega.kernels.detailed_depth import delay_of_depths, looked_at, may_wake, plan_nodes
+from onega.kernels.detailed_dips import (
+    known_until,
+    look_ahead,
+    look_through,
+    lower_dips,
+    reserve_dips,
+)
 from onega.kernels.detailed_easy import first_time, reserve_nodes
 from onega.kernels.detailed_held_bits import build_bits, narrow_bits
 from onega.kernels.detailed_hold import start_here
-from onega.kernels.detailed_place import place, place_now, shared_fit, sleep_state
+from onega.kernels.detailed_place import place, place_now, shared_fit
 from onega.kernels.detailed_queue import choices, known_left
 from onega.kernels.detailed_state import (
     ENDS,
@@ -58,8 +58,9 @@ def _fits_now(s: Record, number: int, option: int, until: float) -> bool:
         return False
     if not s.planned:
         return True
-    return fits_dips(s, option, -np.inf, until) and fits_on(
-        s, number, option, floats(s.avail_at), until
+    have = floats(s.total_avail_at)[number]
+    return fits_dips(s, number, option, -np.inf, until) and fits_on(
+        s, number, option, floats(s.avail_at), have, until
     )
 
 
@@ -93,6 +94,35 @@ def _soonest(s: Record, number: int, job: int, v: float) -> int:
 
 
 @small
+def _can_wait(s: Record, number: int) -> bool:
+    """Tell whether a reservation's nodes can be found later, as long as nobody is woken.
+
+    A first fit asks for the depths of sleep alone, which stay until the next pass.
+    """
+    p = partitions(s.partitions_at)[number]
+    return p.placement == FIRST_FIT and s.now >= p.waking
+
+
+@small
+def _delay(s: Record, number: int) -> float:
+    """Return how long the nodes of a reservation that was just made take to wake up."""
+    p = partitions(s.partitions_at)[number]
+    if p.asleep == 0 or not _can_wait(s, number):
+        return 0.0
+    return delay_of_depths(s, number, float(ints(s.chunks_at)[p.option]), p.beside)
+
+
+@callee
+def plan_due(s: Record) -> None:
+    """Find the nodes of reservations that are to be woken now, before anything else happens."""
+    for number in range(s.parts):
+        p = partitions(s.partitions_at)[number]
+        if p.timer <= s.now and not s.pooled and not p.built:
+            _build(s, number)
+            p.built = 1
+
+
+@small
 def _reserve(s: Record, number: int, job: int, option: int, v: float) -> None:
     """Reserve for the first that can't start, if it ever fits."""
     p = partitions(s.partitions_at)[number]
@@ -111,13 +141,15 @@ def _reserve(s: Record, number: int, job: int, option: int, v: float) -> None:
         p.built = 1
         p.beside = np.inf
         return
+    if s.wake_ahead and not s.pooled:
+        p.delay = _delay(s, number)
     if lasting > 0.0:
         if s.planned:
-            lower_dips(s, number, option, w, w + lasting)
+            reserve_dips(s, number, option, w, w + lasting)
         p.beside -= ints(s.chunks_at)[option]
         for g in range(s.shared):
             floats(s.later_at)[s.nodes + g] -= floats(s.demand_at)[option * s.shared + g]
-    if not s.pooled and s.sleeps > 0:
+    if not s.pooled and may_wake(s, number) and not _can_wait(s, number):
         _build(s, number)  # which nodes are meant depends on who sleeps now
         p.built = 1
 
@@ -141,11 +173,7 @@ def _build(s: Record, number: int) -> None:
             link = one.next
     place(s, later, 0, number, p.option)
     if s.wake_ahead:
-        planned = flags(s.planned_at)
-        for node in range(p.first, p.last):
-            planned[node] = 0
-        for at in range(s.got):
-            planned[gots(s.got_at)[at].node] = 1
+        plan_nodes(s, number)
     if p.lasting > 0.0:
         for at in range(s.got):
             got = gots(s.got_at)[at]
@@ -171,9 +199,10 @@ def _fits_beside(s: Record, number: int, option: int, until: float) -> bool:
     elif not p.built:
         _build(s, number)
     p.built = 1
-    if need > floats(s.total_both_at)[number]:
-        return False
-    return fits_on(s, number, option, floats(s.both_at), until)
+    have = floats(s.total_both_at)[number]
+    return need <= have and (
+        not s.planned or fits_on(s, number, option, floats(s.both_at), have, until)
+    )
 
 
 @small
@@ -189,6 +218,9 @@ def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
     p = partitions(s.partitions_at)[number]
     until = v + known_left(s, job, option)
     reaching = _reaches(s, number, until, v)
+    if p.asleep > 0 and p.reserved and not p.built:
+        _build(s, number)  # it might take a node that sleeps, and change their order
+        p.built = 1
     bits = ints(s.both_bits_at if reaching else s.avail_bits_at)
     if s.planes == 1:
         first_fit_ones(s, bits, number, ints(s.chunks_at)[option])
@@ -196,19 +228,20 @@ def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
         place_bits(s, bits, number, option)
     elif not s.pooled:
         row = floats(s.both_at if reaching else s.avail_at)
-        if s.nodal and dip_between(s, -np.inf, until):
+        if s.planned and until > s.node_dip:
             look_through(s, number, row, -np.inf, until)
             place(s, floats(s.window_at), 0, number, option)
         elif reaching:
             place(s, row, 0, number, option)
         else:
             place_now(s, number, option)
+    asleep = p.asleep
     start_here(s, number, job, option)
     if s.planned:
-        lower_dips(s, number, option, -np.inf, until)
+        lower_dips(s, number, option, until)
     if not p.reserved:
         return
-    if not s.pooled and (s.sleeps > 0 or p.placement != FIRST_FIT):
+    if not s.pooled and (p.asleep < asleep or p.placement != FIRST_FIT):
         p.kept = 0  # a reservation made now might lie on other nodes
     later = floats(s.later_at)
     reaching = reaching and until > v  # a job of no length holds nothing then
@@ -297,13 +330,16 @@ def _next_chance(s: Record, number: int, read: int, size: int, v: float) -> int:
 def lean_newcomer(s: Record, number: int) -> bool:
     """Decide on a lone newcomer if nothing else has changed; False: a full pass is needed."""
     v = clock(s)
+    known = known_until(s) if s.planned else np.inf
+    if known == -np.inf:
+        return False
     at = lone_newcomer(s, number, v)
     if at < 0:
         return at == NOBODY
     one = queued(s.queue_at)[at]
     if s.planned:
         longest = s.longest if s.molded else one.expect
-        if s.parts > 1 or (s.dips_limit < np.inf and v + longest > s.dips_limit):
+        if s.parts > 1 or v + longest > known:
             return False
     if _next_chance(s, number, at, at + 1, v) == at:
         job = one.job
@@ -312,20 +348,6 @@ def lean_newcomer(s: Record, number: int) -> bool:
             call_newcomer(s, number)
             _begin(s, number, job, option, v)
     return True
-
-
-@callee
-def _next_depth(s: Record, number: int) -> float:
-    """Return when an idle node sleeps deeper at the earliest, or shortly before."""
-    p = partitions(s.partitions_at)[number]
-    soonest = np.inf
-    for node in range(p.first, p.last):
-        if ints(s.jobs_on_at)[node] == 0:
-            since = floats(s.since_at)[node]
-            state = sleep_state(s, since) + 1
-            if state < s.sleeps:
-                soonest = min(soonest, since + floats(s.timeout_at)[state])
-    return soonest - 1e-9 * (1.0 + abs(soonest)) if soonest < np.inf else np.inf
 
 
 @callee
@@ -339,13 +361,14 @@ def pass_lean(s: Record, number: int) -> None:
     s.nodal = 0
     queue = queued(s.queue_at)
     if s.planned:
-        look_ahead(s, number, v, v + (s.longest if s.molded else p.longest))
+        look_ahead(s, v + (s.longest if s.molded else p.longest))
     totals = floats(s.total_avail_at)
     # Who stays moves up in blocks: those from ``since`` on belong to ``kept``.
     kept, since = p.queue, p.queue
     read, size = p.queue, p.queue + p.waiting
+    looked = looked_at(s, number)
     while read < size:
-        settled = p.reserved or not s.look_ahead or p.reservations == NO_BACKFILL
+        settled = p.reserved or not looked or p.reservations == NO_BACKFILL
         if settled and s.all_need and totals[number] <= 0.0:
             break
         if p.reserved:
@@ -371,5 +394,3 @@ def pass_lean(s: Record, number: int) -> None:
         read += 1
     move(queue, kept, since, size - since)
     p.waiting = kept + size - since - p.queue
-    if s.sleeps > 0 and not s.pooled:
-        p.depths_due = _next_depth(s, number)

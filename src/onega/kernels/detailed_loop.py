@@ -14,6 +14,7 @@ import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints, small
 from onega.kernels.detailed_codes import DOWN, IDLE, MULTIFACTOR, SUBMITTED
+from onega.kernels.detailed_depth import looked_at, sink_deeper
 from onega.kernels.detailed_easy import newcomer_only, pass_simple
 from onega.kernels.detailed_events import events, look_at_tables
 from onega.kernels.detailed_general import pass_general
@@ -27,10 +28,10 @@ from onega.kernels.detailed_hold import (
     stop_work,
     take,
 )
-from onega.kernels.detailed_lean import lean_newcomer, pass_lean
+from onega.kernels.detailed_lean import lean_newcomer, pass_lean, plan_due
 from onega.kernels.detailed_leave import end_job_here
 from onega.kernels.detailed_place import place_now, shared_fit
-from onega.kernels.detailed_queue import queue_add, recompute_keys, work_left
+from onega.kernels.detailed_queue import queue_add, recompute_keys, renew_keys, work_left
 from onega.kernels.detailed_room import CALM, has_room, is_calm, room_is_plenty
 from onega.kernels.detailed_sleep import drop_idle, emit, fire_timers, note, set_timers
 from onega.kernels.detailed_state import (
@@ -54,7 +55,7 @@ from onega.kernels.detailed_state import (
     stacked,
     state_at,
 )
-from onega.kernels.detailed_usage import multifactor_key, total_usage
+from onega.kernels.detailed_usage import first_key
 from onega.kernels.engine import (
     BAD_KEY,
     DONE,
@@ -174,7 +175,7 @@ def _submit(s: Record, job: int, time: float) -> None:
         draws = floats(s.draws_at)
         control_arrival(s, levels, draws, rate_switches(s.switches_at), job)
     if partitions(s.partitions_at)[ints(s.partition_at)[job]].order == MULTIFACTOR:
-        floats(s.key_at)[job] = multifactor_key(s, job, total_usage(s))
+        first_key(s, job)
     queue_add(s, job)
 
 
@@ -223,24 +224,23 @@ def _submissions(s: Record) -> None:
 def _pass_partition(s: Record, number: int, own: Any) -> int:  # noqa: ANN401
     """One partition's part of the pass; MORE or BAD_KEY."""
     p = partitions(s.partitions_at)[number]
+    # The order of sleeping nodes changes with time, and with it the reservation's nodes.
+    deeper = sink_deeper(s, number)
     nothing = s.all_need and floats(s.total_avail_at)[number * s.kinds] <= 0.0
-    if p.waiting == 0 or (nothing and not s.look_ahead):
+    if p.waiting == 0 or (nothing and not looked_at(s, number)):
         p.reserved = 0
         p.kept = 0
         return MORE
     if not p.sorted and not recompute_keys(s, number, own):
         return BAD_KEY
-    # The order of sleeping nodes changes with time, and with it the reservation's nodes.
     if (
         not s.changed
         and p.sorted
         and not p.many
-        and s.now < p.depths_due
+        and not deeper
         and (lean_newcomer(s, number) if s.lean else newcomer_only(s, number))
     ):
         return MORE
-    s.changes = 0
-    s.dips = 0
     if p.many:
         pass_general(s, number)
     elif s.lean:
@@ -256,10 +256,9 @@ def _pass(s: Record, own: Any) -> int:  # noqa: ANN401
     s.claimed = 0
     if s.factors and s.now >= s.keys_due:
         s.keys_due = s.now + s.period
-        s.changed = 1
         for number in range(s.parts):
             if partitions(s.partitions_at)[number].order == MULTIFACTOR:
-                recompute_keys(s, number, own)
+                renew_keys(s, number)
     for number in range(s.parts):
         result = _pass_partition(s, number, own)
         if result != MORE:
@@ -268,12 +267,17 @@ def _pass(s: Record, own: Any) -> int:  # noqa: ANN401
     s.changed = 0
     if s.wake_ahead:
         set_timers(s)
+        if s.timer <= s.now:
+            plan_due(s)
+            fire_timers(s)
     return MORE
 
 
 @inlined
 def _instant(s: Record, own: Any) -> int:  # noqa: ANN401
     """Everything that happens now; MORE or BAD_KEY."""
+    if s.wake_ahead and s.timer <= s.now:
+        plan_due(s)
     _completions(s)
     if s.event_time <= s.now:
         events(s)

@@ -13,33 +13,12 @@ import numpy as np
 from onega.kernels.addressed import callee, floats, ints, small, trailing_zeros
 from onega.kernels.detailed_bits import place_bits
 from onega.kernels.detailed_codes import BEST_FIT, FIRST_FIT
+from onega.kernels.detailed_depth import depth_of, first_fit_asleep
 from onega.kernels.detailed_state import Record, gots, partitions
 from onega.kernels.engine import Floats
 
 PLENTY = 1 << 60
 """Chunks that need nothing of a node fit in any number."""
-
-
-@small
-def sleep_state(s: Record, since: float) -> int:
-    """Return the sleep state of processors that are idle since then; −1 awake or waking.
-
-    What came free or finished waking at this very instant is awake, even if the timeout is 0.
-    """
-    timeout = floats(s.timeout_at)
-    state = -1
-    if s.now > since:
-        while state + 1 < s.sleeps and s.now - since >= timeout[state + 1]:
-            state += 1
-    return state
-
-
-@callee
-def depth_of(s: Record, node: int) -> int:
-    """Return how deep a node sleeps: 0 awake, waking or busy, s + 1 in state s."""
-    if s.sleeps == 0 or s.pooled or ints(s.jobs_on_at)[node] > 0:
-        return 0
-    return sleep_state(s, floats(s.since_at)[node]) + 1
 
 
 @small
@@ -361,6 +340,8 @@ def place(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
     rule = partitions(s.partitions_at)[number].placement
     if s.unit and (s.pooled or (rule == FIRST_FIT and s.sleeps == 0)):
         return _first_fit_units(s, row, base, number, option)
+    if s.unit and rule == FIRST_FIT:
+        return first_fit_asleep(s, row, base, number, option)
     if rule == FIRST_FIT or s.pooled or partitions(s.partitions_at)[number].whole:
         return _first_fit(s, row, base, number, option)
     if rule == BEST_FIT and s.unit and s.sleeps == 0 and base == 0:

@@ -129,7 +129,8 @@ def make_plan(s: Record, number: int, room: int, now: float) -> Plan:
     nodes = (p.last - p.first) * s.kinds
     size = ints(s.sizes_at)[ENDS]
     if s.planned:
-        list_changes(s, now, np.inf)
+        list_changes(s, np.inf)
+        s.listed = -np.inf  # the dips aren't listed
     steps = 2 + size + (s.changes if s.planned else 0) + 2 * room
     plan = new_plan(nodes + s.shared, nodes, steps, now)
     avail = floats(s.avail_at)

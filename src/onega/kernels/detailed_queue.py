@@ -13,8 +13,8 @@ import numpy as np
 
 from onega.kernels.addressed import callee, floats, ints, move, small
 from onega.kernels.detailed_codes import MULTIFACTOR, OWN, STATIC
-from onega.kernels.detailed_state import Record, partitions, queued
-from onega.kernels.detailed_usage import multifactor_key, total_usage
+from onega.kernels.detailed_state import Record, partitions, queued, worths
+from onega.kernels.detailed_usage import renew_key, total_usage
 from onega.kernels.keyed import builtin_key
 
 MOST_MOVES = 16
@@ -90,7 +90,7 @@ def queue_add(s: Record, job: int) -> None:
         fresh.key = float(ints(s.rank_at)[job])
     else:
         fresh.rank = ints(s.queue_rank_at)[job]
-        fresh.key = floats(s.key_at)[job]
+        fresh.key = worths(s.worths_at)[job].key if p.order == MULTIFACTOR else 0.0
     if p.order == STATIC or p.order == MULTIFACTOR:
         low, high = p.queue, size
         if low < high and _precedes(queue[high - 1], fresh):
@@ -179,18 +179,36 @@ def _sort(s: Record, number: int) -> None:
 
 
 @callee
+def renew_keys(s: Record, number: int) -> None:
+    """Compute the multifactor keys of all who wait in a partition and sort them.
+
+    The reservation stands if it is still the first one's: whoever couldn't start beside it can't
+    now, in whatever order they come.
+    """
+    p = partitions(s.partitions_at)[number]
+    queue = queued(s.queue_at)
+    total = total_usage(s)
+    first, size = p.queue, p.waiting
+    head, newcomer = queue[first].job, queue[p.newcomer].job
+    for place in range(first, first + size):
+        entry = queue[place]
+        entry.key = renew_key(s, entry.job, total)
+    _sort(s, number)
+    p.kept = p.kept > 0 and p.head == first and queue[first].job == head
+    if p.kept and p.newcomers == 1:
+        p.newcomer = first
+        while queue[p.newcomer].job != newcomer:
+            p.newcomer += 1
+
+
+@callee
 def recompute_keys(s: Record, number: int, own: Any) -> bool:  # noqa: ANN401
     """Compute the keys of all who wait in a partition and sort them; False: one is no number."""
     p = partitions(s.partitions_at)[number]
     queue = queued(s.queue_at)
-    total = total_usage(s) if p.order == MULTIFACTOR else 0.0
     for place in range(p.queue, p.queue + p.waiting):
         entry = queue[place]
         job = entry.job
-        if p.order == MULTIFACTOR:
-            entry.key = multifactor_key(s, job, total)
-            floats(s.key_at)[job] = entry.key
-            continue
         option = ints(s.first_option_at)[job]
         submit = floats(s.submitted_at)[job]
         expect = floats(s.expect_at)[option]

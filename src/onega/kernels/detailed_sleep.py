@@ -11,7 +11,14 @@ import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints, move, small
 from onega.kernels.detailed_codes import IDLE, WAKING, WOKEN
-from onega.kernels.detailed_place import depth_of, sleep_state
+from onega.kernels.detailed_depth import (
+    delay_of_planned,
+    depth_of,
+    is_awake,
+    is_planned,
+    may_wake,
+    sleep_state,
+)
 from onega.kernels.detailed_state import Record, logged, partitions, stacked, stretches
 from onega.kernels.engine import clock
 
@@ -112,6 +119,7 @@ def take_node(s: Record, node: int) -> float:
     count = ints(s.cores_at)[node]
     delay = end_idle(s, since[node], count, node)
     since[node] = s.now + delay
+    is_awake(s, node)
     return delay
 
 
@@ -150,14 +158,14 @@ def _fire(s: Record, number: int) -> None:
         if woken > 0:
             note(s, WOKEN, woken, p.first)
         return
-    planned = flags(s.planned_at)
     since = floats(s.since_at)
     p.depths_due = -np.inf
     for node in range(p.first, p.last):
-        if planned[node] and flags(s.up_at)[node] and depth_of(s, node) > 0:
+        if is_planned(s, number, node) and flags(s.up_at)[node] and depth_of(s, node) > 0:
             count = ints(s.cores_at)[node]
             delay = end_idle(s, since[node], count, node)
             since[node] = s.now + delay
+            p.waking = max(p.waking, since[node])
             note(s, WOKEN, count, node)
 
 
@@ -190,21 +198,6 @@ def _delay_in_pool(s: Record, number: int) -> float:
 
 
 @callee
-def _delay_on_nodes(s: Record, number: int) -> float:
-    """Return how long those nodes take that a partition's first reservation would take."""
-    p = partitions(s.partitions_at)[number]
-    delays = floats(s.delay_at)
-    longest = 0.0
-    planned = flags(s.planned_at)
-    for node in range(p.first, p.last):
-        if planned[node] and flags(s.up_at)[node] and ints(s.jobs_on_at)[node] == 0:
-            since = floats(s.since_at)[node]
-            state = sleep_state(s, since)
-            longest = max(longest, delays[state] if state >= 0 else since - s.now)
-    return longest
-
-
-@callee
 def set_timers(s: Record) -> None:
     """After a pass: when to wake what the first reservations will take."""
     v = clock(s)
@@ -212,10 +205,12 @@ def set_timers(s: Record) -> None:
     for number in range(s.parts):
         p = partitions(s.partitions_at)[number]
         p.timer = np.inf
-        if p.reserved and p.shadow > v:
-            delay = _delay_in_pool(s, number) if s.pooled else _delay_on_nodes(s, number)
+        if p.reserved and p.shadow > v and may_wake(s, number):
+            delay = p.delay
+            if s.pooled:
+                delay = _delay_in_pool(s, number)
+            elif p.built:
+                delay = delay_of_planned(s, number)
             if delay > 0.0:
                 p.timer = max(s.now, s.now + (p.shadow - v) / s.rate - delay)
                 s.timer = min(s.timer, p.timer)
-    if s.timer <= s.now:
-        fire_timers(s)

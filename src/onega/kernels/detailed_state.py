@@ -33,17 +33,16 @@ RULES = [
         "jobs kinds shared nodes parts accounts",
         # Whether each partition is one pool; whether all chunks are one processor each and
         # nothing else, so that totals tell what fits; whether any job has several shapes; whether
-        # jobs take whole nodes anywhere; whether every option needs processors; whether somebody
-        # looks at reservations after a pass (wake-ahead, partitions that share resources). Planes
-        # of nodes as bits (`onega.kernels.detailed_bits`); 0: their rows are numbers.
-        "pooled unit molded wholes all_need look_ahead planes",
+        # jobs take whole nodes anywhere; whether every option needs processors. Planes of nodes as
+        # bits (`onega.kernels.detailed_bits`); 0: their rows are numbers.
+        "pooled unit molded wholes all_need planes",
         # Sleep states; waking ahead; interrupted jobs, and whether there may be any that wait
         # again; multifactor priority; dependent jobs.
         "sleeps wake_ahead on_interrupt restarts factors dependents",
         # Rows of the table, reservations, steps of capacities; levels of the rate; its control.
         "rows withdrawals steps levels control",
     ),
-    *_fields("f8", "checkpoint procs w_age max_age w_size w_fair w_queue half_life period"),
+    *_fields("f8", "checkpoint w_age max_age w_fair half_life period"),
     *_fields("f8", "p_low p_high"),
 ]
 COUNTERS = [
@@ -60,7 +59,7 @@ COUNTERS = [
         "sequence spare_slot spare_link got",
         # Whether a pass is due; whether more than a submission happened since the last one;
         # reservations that other partitions see; nodes that drain; whether the calendar changes
-        # single nodes up to the time that matters; whether totals tell what fits now.
+        # single nodes before the reservation is over; whether totals tell what fits now.
         "pass_due changed claimed drains nodal lean",
         # The calendar ahead: changes and dips listed; where a row stands that goes on in time.
         "changes dips planned row_end row_change",
@@ -68,33 +67,40 @@ COUNTERS = [
         "logged stretches log_room stretch_room attempt_room switch_room",
         "log_wanted stretch_wanted attempt_wanted culprit",
     ),
-    # When multifactor keys are computed next; everybody's usage, since when, processors held.
-    *_fields("f8", "keys_due usage usage_since held"),
-    # How far ahead dips are listed; the longest that anybody is expected to take; when the next
-    # event of the table or the calendar is; when the first processors are woken ahead.
-    *_fields("f8", "dips_limit longest event_time timer"),
+    # When multifactor keys are computed next; everybody's usage up to a time, processors held
+    # since; usage that was computed last, and when.
+    *_fields("f8", "keys_due usage usage_since held total total_at"),
+    # When the first change of the calendar is that isn't listed, and the clock it was listed by;
+    # when the first change and the first dip of a single node are.
+    *_fields("f8", "listed listed_t0 listed_v0 listed_rate node_change node_dip"),
+    # The longest that anybody is expected to take; when the next event of the table or the
+    # calendar is; when the first processors are woken ahead.
+    *_fields("f8", "longest event_time timer"),
 ]
 ADDRESSES = _fields(
     "i8",
     # The problem's columns: jobs, options, accounts, table, calendar, users, sleep, nodes.
-    "submit partition user rank queue_rank queue_factor account first_option options limited",
+    "submit partition rank queue_rank account first_option options limited",
     "launch completion after think initial_start initial_done plain",
     "procs work expect chunks chunk demand",
     "accounts_left",
     "row_time row_code row_job row_node",
     "begin end_of reserved_node reserved_amount by_end step_time step_resource step_capacity",
-    "shares shares_known usages usages_since helds draws timeout delay capacity cores number hosts",
-    # By job: what becomes of it; its phase, slot and key; chains of dependents.
-    "submitted start ended state option lost saved phase slot_of key",
+    "step_number",
+    "users worths draws timeout delay capacity cores number hosts",
+    # By job: what becomes of it; its phase and slot; chains of dependents.
+    "submitted start ended state option lost saved phase slot_of",
     "first_dependent next_dependent dependent",
     # Rows: free; free on usable nodes; free at the shadow beside the reservation; the smaller
     # of the latter two. Totals of rows; capacities of machine-wide resources now.
     "free avail later both window total_avail total_both total_later capacity_now",
-    "scratch_capacity dip_values",
-    # By node: states, jobs on it (where nodes sleep), idle since, down since, meant by a
-    # reservation; scratch. Nodes counted by what they have free; a bit for each that has a
-    # processor for new starts, and one behind the last.
-    "up draining usable jobs_on since down_since planned scratch victims came rooms bits",
+    "scratch_capacity dip_values dip_base",
+    # By node: states, jobs on it (where nodes sleep), idle since, down since; scratch. Nodes
+    # counted by what they have free; a bit for each that has a processor for new starts, and one
+    # behind the last.
+    "up draining usable jobs_on since down_since scratch victims came rooms bits",
+    # Bits of the nodes in each depth of sleep; of those that each partition's reservation means.
+    "depth_bits planned",
     # Rows as bits, where nodes are: see `onega.kernels.detailed_bits`; nodes that are up.
     "avail_bits later_bits both_bits up_bits",
     # Tables of records, as below.
@@ -122,7 +128,7 @@ PARTITION = np.dtype(
         # The first reservation: whether, when on the work clock, where its job stands in the
         # queue, processors and nodes; whether it holds until something changes.
         *[(name, "i8") for name in ("reserved", "head", "width", "planned", "kept")],
-        # Its option, and whether the rows of nodes at the shadow have been made.
+        # Its option, and whether its nodes are known, and the rows of nodes at the shadow.
         *[(name, "i8") for name in ("option", "built")],
         ("shadow", "f8"),
         # Processors beside it at the shadow; how long it lasts. The longest that anybody waiting
@@ -130,8 +136,12 @@ PARTITION = np.dtype(
         ("beside", "f8"),
         ("lasting", "f8"),
         ("longest", "f8"),
-        # When the order of idle nodes changes because one sleeps deeper; ∞ in a pool.
+        # Nodes that sleep; how long those take to wake that the reservation will need; when the
+        # next one sinks deeper; when all that were woken are awake.
+        ("asleep", "i8"),
+        ("delay", "f8"),
         ("depths_due", "f8"),
+        ("waking", "f8"),
         ("timer", "f8"),
     ],
     align=True,
@@ -179,8 +189,18 @@ DIP = np.dtype([("time", "f8"), ("node", "i8"), ("which", "i8")], align=True)
 ACCOUNT = np.dtype([("jobs", "i8"), ("procs", "i8")], align=True)
 """What a limit still allows."""
 
-SHARE = np.dtype([("now", "f8"), ("total", "f8"), ("held", "f8"), ("factor", "f8")], align=True)
-"""A user's fair-share factor, and what it was computed from."""
+USER = np.dtype(
+    [(name, "f8") for name in ("share", "usage", "since", "held")]
+    + [(name, "f8") for name in ("known", "known_at", "factor", "factor_at")],
+    align=True,
+)
+"""A user: his share, usage up to a time, processors held since; usage and fair-share factor that
+were computed last, and when."""
+
+WORTH = np.dtype(
+    [("user", "i8"), *[(name, "f8") for name in ("submitted", "size", "queue", "key")]], align=True
+)
+"""What a job's multifactor priority is made of: terms of its size and its queue, the last key."""
 
 STACKED = np.dtype([("since", "f8"), ("count", "i8")], align=True)
 ATTEMPT = np.dtype(
@@ -215,7 +235,8 @@ stretches = viewer("Stretch", STRETCH)
 heap_entries = viewer("Entry", ENTRY)
 dues = viewer("Due", DUE)
 accounts_left = viewer("Account", ACCOUNT)
-shares_known = viewer("Share", SHARE)
+users = viewer("User", USER)
+worths = viewer("Worth", WORTH)
 rate_levels = sized_viewer(LEVEL)
 rate_switches = viewer("Switch", SWITCH)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.addressed import callee, floats, ints, small
-from onega.kernels.detailed_state import Record, accounts_left, shares_known
+from onega.kernels.addressed import floats, ints, small
+from onega.kernels.detailed_state import Record, accounts_left, users, worths
 
 LN2 = float(np.log(2.0))
 
@@ -24,55 +24,64 @@ def _decayed(s: Record, usage: float, since: float, held: float) -> float:
 
 
 @small
-def hold_usage(s: Record, user: int, procs: float) -> None:
-    """Let a user hold more (or fewer) processors from now on."""
-    usages, since, helds = floats(s.usages_at), floats(s.usages_since_at), floats(s.helds_at)
-    usages[user] = _decayed(s, usages[user], since[user], helds[user])
-    since[user] = s.now
-    helds[user] += procs
-    s.usage = _decayed(s, s.usage, s.usage_since, s.held)
+def _usage_of(s: Record, user: int) -> float:
+    """Return a user's usage now; it is computed once an instant."""
+    one = users(s.users_at)[user]
+    if one.known_at != s.now:
+        one.known = _decayed(s, one.usage, one.since, one.held)
+        one.known_at = s.now
+    return float(one.known)
+
+
+@small
+def total_usage(s: Record) -> float:
+    """Return everybody's usage now; it is computed once an instant."""
+    if s.total_at != s.now:
+        s.total = _decayed(s, s.usage, s.usage_since, s.held)
+        s.total_at = s.now
+    return float(s.total)
+
+
+@small
+def hold_usage(s: Record, job: int, procs: float) -> None:
+    """Let a job's user hold more (or fewer) processors from now on; usage up to now stays."""
+    user = worths(s.worths_at)[job].user
+    one = users(s.users_at)[user]
+    one.usage = _usage_of(s, user)
+    one.since = s.now
+    one.held += procs
+    s.usage = total_usage(s)
     s.usage_since = s.now
     s.held += procs
 
 
 @small
-def total_usage(s: Record) -> float:
-    """Return everybody's usage now."""
-    return _decayed(s, s.usage, s.usage_since, s.held)
+def _fair_share(s: Record, user: int, total: float) -> float:
+    """Return a user's fair-share factor; his jobs have it in common at one instant."""
+    one = users(s.users_at)[user]
+    if one.factor_at != s.now:
+        one.factor = 2.0 ** (-(_usage_of(s, user) / total) / one.share)
+        one.factor_at = s.now
+    return float(one.factor)
 
 
 @small
-def _fair_share(s: Record, user: int, total: float) -> float:
-    """Return a user's fair-share factor; his jobs have it in common at one instant."""
-    known = shares_known(s.shares_known_at)[user]
-    if known.now != s.now or known.total != total or known.held != floats(s.helds_at)[user]:
-        usage = _decayed(
-            s,
-            floats(s.usages_at)[user],
-            floats(s.usages_since_at)[user],
-            floats(s.helds_at)[user],
-        )
-        known.now = s.now
-        known.total = total
-        known.held = floats(s.helds_at)[user]
-        known.factor = 2.0 ** (-(usage / total) / floats(s.shares_at)[user])
-    return known.factor
-
-
-@callee
-def multifactor_key(s: Record, job: int, total: float) -> float:
-    """Return minus the multifactor priority of a job; ``total``: everybody's usage."""
+def renew_key(s: Record, job: int, total: float) -> float:
+    """Return minus the multifactor priority of a job, and keep it; ``total``: all usage."""
+    one = worths(s.worths_at)[job]
     share = 1.0
     if total != 0.0:
-        share = _fair_share(s, ints(s.user_at)[job], total)
-    age = min(1.0, (s.now - floats(s.submitted_at)[job]) / s.max_age)
-    size = ints(s.procs_at)[ints(s.first_option_at)[job]] / s.procs
-    return -(
-        s.w_age * age
-        + s.w_size * size
-        + s.w_fair * share
-        + s.w_queue * floats(s.queue_factor_at)[job]
-    )
+        share = _fair_share(s, one.user, total)
+    age = min(1.0, (s.now - one.submitted) / s.max_age)
+    one.key = -(s.w_age * age + one.size + s.w_fair * share + one.queue)
+    return float(one.key)
+
+
+@small
+def first_key(s: Record, job: int) -> None:
+    """Compute the multifactor key of a job that comes."""
+    worths(s.worths_at)[job].submitted = floats(s.submitted_at)[job]
+    renew_key(s, job, total_usage(s))
 
 
 @small

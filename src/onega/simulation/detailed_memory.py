@@ -41,7 +41,7 @@ class Memory:
     """Arrays of a run by name, and ``state``, the record with their addresses."""
 
     def __init__(self, problem: Problem) -> None:
-        cores = problem.nodes.capacity[:, 0]
+        cores, steps = problem.nodes.capacity[:, 0], problem.calendar.step_resource
         self.problem = problem = reduced(problem)
         self.state = np.zeros(1, layout.STATE)
         self._whole, self._real = self.state.view(np.int64), self.state.view(np.float64)
@@ -49,6 +49,7 @@ class Memory:
         self._taken: dict[str, list[Array]] = {name: [] for name in LOGS}
         self._sizes()
         self.bind("cores", cores[self.numbers], np.int64)
+        self.bind("step_number", steps, np.int64)
         self._columns()
         self._rules()
         self._results()
@@ -103,15 +104,14 @@ class Memory:
             all_need=bool(options.chunks.min() > 0 and options.chunk[:, 0].min() > 0),
             sleeps=0 if sleep is None else sleep.timeout.size,
             wake_ahead=ahead,
-            look_ahead=ahead or (self.shared > 0 and self.parts > 1),
         )
 
     def _columns(self) -> None:
         """Point to the problem's own columns."""
         jobs, options = self.problem.jobs, self.problem.options
-        for name in ("submit", "queue_factor", "launch", "completion", "think"):
+        for name in ("submit", "launch", "completion", "think"):
             self.bind(name, getattr(jobs, name))
-        for name in ("partition", "user", "rank", "queue_rank", "first_option", "options", "after"):
+        for name in ("partition", "rank", "queue_rank", "first_option", "options", "after"):
             self.bind(name, getattr(jobs, name), np.int64)
         self.bind("account", jobs.accounts if self.problem.account_jobs.size else (), np.int64)
         self.bind("limited", jobs.limited.view(np.uint8), np.uint8)
@@ -139,7 +139,7 @@ class Memory:
     def _rules(self) -> None:
         """Set rates, priorities, sleep and what becomes of interrupted jobs."""
         problem = self.problem
-        control, weights = problem.rates, problem.multifactor
+        control = problem.rates
         draws = np.zeros(0)
         if control.kind == "random":
             draws = np.asarray(problem.draws).reshape(2, self.jobs).T.ravel()
@@ -155,37 +155,46 @@ class Memory:
             now=problem.t0,
             on_interrupt=problem.on_interrupt,
             checkpoint=problem.checkpoint,
-            procs=float(self.arrays["cores"].sum()),
             keys_due=problem.t0,
             timer=np.inf,
             usage_since=problem.t0,
         )
+        self._priorities()
+        sleep = problem.sleep
+        self.bind("timeout", np.zeros(0) if sleep is None else sleep.timeout)
+        self.bind("delay", np.zeros(0) if sleep is None else sleep.delay)
+
+    def _priorities(self) -> None:
+        """Set the multifactor priority's weights, users and terms that don't change."""
+        problem, weights = self.problem, self.problem.multifactor
+        users = np.zeros(0 if weights is None else weights.shares.size, layout.USER)
+        worths = np.zeros(0 if weights is None else self.jobs, layout.WORTH)
         if weights is not None:
             self._set(
                 factors=1,
                 w_age=weights.age,
                 max_age=weights.max_age,
-                w_size=weights.size,
                 w_fair=weights.fair_share,
-                w_queue=weights.queue,
                 half_life=weights.half_life,
                 period=weights.period,
+                total_at=np.nan,
             )
-        shares = np.zeros(0) if weights is None else weights.shares
-        self.bind("shares", shares)
-        self.bind("shares_known", np.full(shares.size, np.nan, layout.SHARE), layout.SHARE)
-        self.bind("usages", np.zeros(shares.size))
-        self.bind("usages_since", np.full(shares.size, problem.t0))
-        self.bind("helds", np.zeros(shares.size))
-        sleep = problem.sleep
-        self.bind("timeout", np.zeros(0) if sleep is None else sleep.timeout)
-        self.bind("delay", np.zeros(0) if sleep is None else sleep.delay)
+            users["share"] = weights.shares
+            users["since"] = problem.t0
+            users["known_at"] = users["factor_at"] = np.nan
+            jobs = problem.jobs
+            procs = self.arrays["procs"][jobs.first_option]
+            worths["user"] = jobs.user
+            worths["size"] = weights.size * (procs / self.arrays["cores"].sum())
+            worths["queue"] = weights.queue * jobs.queue_factor
+        self.bind("users", users, layout.USER)
+        self.bind("worths", worths, layout.WORTH)
 
     def _results(self) -> None:
         """Make room for what becomes of each job."""
         for name in ("submitted", "start", "ended"):
             self.bind(name, np.full(self.jobs, np.nan))
-        for name in ("lost", "saved", "key"):
+        for name in ("lost", "saved"):
             self.bind(name, np.zeros(self.jobs))
         self.bind("phase", np.zeros(self.jobs, np.uint8), np.uint8)
         self.bind("slot_of", np.empty(self.jobs, np.int64), np.int64)
@@ -212,7 +221,7 @@ class Memory:
         self.bind("total_later", np.zeros(self.kinds))
         self.bind("capacity_now", problem.nodes.shared.copy())
         self.bind("scratch_capacity", problem.nodes.shared.copy())
-        for name, value in (("up", 1), ("usable", 1), ("draining", 0), ("planned", 0)):
+        for name, value in (("up", 1), ("usable", 1), ("draining", 0)):
             self.bind(name, np.full(self.nodes, value, np.uint8), np.uint8)
         for name in ("jobs_on", "scratch"):
             self.bind(name, np.zeros(self.nodes, np.int64), np.int64)
@@ -220,6 +229,12 @@ class Memory:
         most = int(capacity[:, 0].max()) if counted else 0
         self.bind("rooms", np.zeros(most + 1, np.int64), np.int64)
         some = np.zeros(64 * (self.nodes // 64 + 1), dtype=bool)
+        some[: self.nodes] = True
+        awake = np.packbits(some, bitorder="little").view(np.int64)
+        sleeps = 0 if problem.sleep is None else problem.sleep.timeout.size
+        deeper = np.zeros(sleeps * awake.size, np.int64)
+        self.bind("depth_bits", np.concatenate([awake, deeper]), np.int64)
+        self.bind("planned", np.zeros(self.parts * awake.size, np.int64), np.int64)
         some[: self.nodes] = capacity[:, 0] >= 1
         some[self.nodes] = True
         self.bind("bits", np.packbits(some, bitorder="little").view(np.int64), np.int64)
@@ -268,6 +283,7 @@ class Memory:
         table["shadow"] = table["timer"] = np.inf
         asleep = problem.sleep is not None and not problem.nodes.pooled
         table["depths_due"] = -np.inf if asleep else np.inf
+        table["waking"] = -np.inf
         table["sorted"] = (rules.order == codes.STATIC) | (rules.order == codes.MULTIFACTOR)
         table["many"] = (rules.reservations > 1) | (self.shared > 0 and self.parts > 1)
         self.bind("partitions", table, layout.PARTITION)
@@ -341,13 +357,17 @@ class Memory:
         ahead = 2 * end.size + calendar.step_time.size + 1
         self.bind("changes", np.zeros(ahead, layout.CHANGE), layout.CHANGE)
         self.bind("dips", np.zeros(ahead, layout.DIP), layout.DIP)
-        self.bind("dip_values", np.zeros(ahead * self.kinds))
+        for name in ("dip_values", "dip_base"):
+            self.bind(name, np.zeros(ahead * self.kinds))
         stops = ((events.code == codes.FAIL) | (events.code == codes.INTERRUPT)).any() or end.size
         self._set(
             rows=events.time.size,
             withdrawals=end.size,
             steps=calendar.step_time.size,
             restarts=bool(stops) and self.problem.on_interrupt != codes.LOSE,
+            listed=-np.inf,
+            node_change=np.inf,
+            node_dip=np.inf,
         )
 
     def _place_of(self, numbers: Array) -> Array:

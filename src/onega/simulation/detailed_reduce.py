@@ -1,8 +1,8 @@
 """The same run in simpler terms: what makes no difference to a schedule is left out.
 
-Placing jobs is quick where every chunk is one unit of one resource. Two machines that people
-describe with more come down to that: nodes with memory or GPUs that never run short before the
-processors do, and equal nodes that are taken whole.
+Placing jobs is quick where every chunk is one unit of one resource. Machines that people describe
+with more come down to that: nodes with memory or GPUs that never run short before the processors
+do, equal nodes that are taken whole, licences that nobody asks for or of which there are plenty.
 """
 
 from __future__ import annotations
@@ -17,7 +17,32 @@ from onega.simulation.detailed_problem import Problem
 
 def reduced(problem: Problem) -> Problem:
     """Return a problem with the same outcome, in fewer resources where that is possible."""
-    return _in_whole_nodes(_without_ample_kinds(problem))
+    return _in_whole_nodes(_without_ample_kinds(_without_ample_shared(problem)))
+
+
+def _without_ample_shared(problem: Problem) -> Problem:
+    """Leave out machine-wide resources of which nobody takes a larger share than of the processors.
+
+    As long as their capacity doesn't change: then the processors run out first.
+    """
+    capacity, options, calendar = problem.nodes.shared, problem.options, problem.calendar
+    if capacity.size == 0:
+        return problem
+    used = np.zeros(capacity.size, dtype=bool)
+    used[calendar.step_resource] = True
+    procs = options.chunks * options.chunk[:, 0]
+    machine = float(problem.nodes.capacity[:, 0].sum())
+    for g in np.flatnonzero(~used):
+        used[g] = (options.demand[:, g] * machine > procs * capacity[g]).any()
+    if used.all():
+        return problem
+    number = np.cumsum(used) - 1
+    return replace(
+        problem,
+        nodes=replace(problem.nodes, shared=capacity[used]),
+        options=replace(options, demand=options.demand.T[used].T),
+        calendar=replace(calendar, step_resource=number[calendar.step_resource]),
+    )
 
 
 def _without_ample_kinds(problem: Problem) -> Problem:
