@@ -24,16 +24,14 @@ from onega.kernels.engine import Floats
 
 
 @callee
-def _lost_in_dips(s: Record, number: int, row: Floats, until: float) -> float:
-    """Return how many processors fewer a row has through all dips of nodes before a time."""
+def _lost_in_dips(s: Record, number: int, row: Floats, count: int) -> float:
+    """Return how many processors fewer a row has through the first dips, as to nodes."""
     p = partitions(s.partitions_at)[number]
     window, values = floats(s.window_at), floats(s.dip_values_at)
-    count = 0
-    while count < s.dips and dips(s.dips_at)[count].time < until:
-        node = dips(s.dips_at)[count].node
+    for index in range(count):
+        node = dips(s.dips_at)[index].node
         if node >= 0:
             window[node] = row[node]
-        count += 1
     lost = 0.0
     for index in range(count):
         node = dips(s.dips_at)[index].node
@@ -77,7 +75,47 @@ def fits_on(s: Record, number: int, option: int, row: Floats, have: float, until
     """
     if until <= s.node_dip:
         return True
-    return ints(s.chunks_at)[option] <= have - _lost_in_dips(s, number, row, until)
+    count = 0
+    while count < s.dips and dips(s.dips_at)[count].time < until:
+        count += 1
+    return ints(s.chunks_at)[option] <= have - _lost_in_dips(s, number, row, count)
+
+
+@callee
+def _see_dips(s: Record, number: int) -> None:
+    """Note the first dips of processors and of the last machine-wide resource."""
+    first = partitions(s.partitions_at)[number].first
+    values = floats(s.dip_values_at)
+    s.seen = 1
+    s.first_dip, s.through = np.inf, np.inf
+    s.shared_dip, s.shared_through = np.inf, np.inf
+    for index in range(s.dips - 1, -1, -1):
+        dip = dips(s.dips_at)[index]
+        if s.pooled and dip.node == first:
+            s.first_dip, s.through = dip.time, values[index]
+        elif dip.node < 0 and dip.which == s.shared - 1:
+            s.shared_dip, s.shared_through = dip.time, values[index]
+    if s.dips > 0 and s.node_dip < np.inf:
+        count = 0
+        while count < s.dips and dips(s.dips_at)[count].time <= s.node_dip:
+            count += 1
+        s.first_dip = s.node_dip
+        have = floats(s.total_avail_at)[number]
+        s.through = have - _lost_in_dips(s, number, floats(s.avail_at), count)
+
+
+@small
+def outlasts_dips(s: Record, number: int, one: Record, v: float) -> bool:
+    """Tell at a glance whether a waiting job may run from now on through the first dips.
+
+    Long queues stand before what the calendar takes away: most are told so here.
+    """
+    if not s.seen:
+        _see_dips(s, number)
+    until = v + one.expect
+    return (one.procs <= s.through or until <= s.first_dip) and (
+        one.demand <= s.shared_through or until <= s.shared_dip
+    )
 
 
 @small

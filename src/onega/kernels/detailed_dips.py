@@ -230,6 +230,7 @@ def look_ahead(s: Record, limit: float) -> None:
     """Know the dips up to a time, and what is left then by what runs now."""
     if known_until(s) <= limit:
         _find_dips(s, limit)
+    s.seen = 0
     values, base = floats(s.dip_values_at), floats(s.dip_base_at)
     for at in range(s.dips * s.kinds):
         values[at] = base[at]
@@ -303,6 +304,7 @@ def reserve_dips(s: Record, number: int, option: int, since: float, until: float
     """Let the dips from one time on and before another have less until the next pass."""
     if s.pooled:
         _find_pool(s, number, option)
+    s.seen = 0
     values = floats(s.dip_values_at)
     for index in range(s.dips):
         time = dips(s.dips_at)[index].time
@@ -317,6 +319,7 @@ def lower_dips(s: Record, number: int, option: int, until: float) -> None:
     """Let the dips before a time have less: a job that starts holds the nodes found last."""
     if s.pooled:
         _find_pool(s, number, option)
+    s.seen = 0
     values, base = floats(s.dip_values_at), floats(s.dip_base_at)
     for index in range(s.dips):
         if dips(s.dips_at)[index].time >= until:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import callee, floats, ints, move, small
-from onega.kernels.detailed_ahead import fits_dips, fits_on, time_by_ends, time_of
+from onega.kernels.detailed_ahead import fits_dips, fits_on, outlasts_dips, time_by_ends, time_of
 from onega.kernels.detailed_bits import first_fit_ones, place_bits
 from onega.kernels.detailed_choose import (
     NOBODY,
@@ -299,8 +299,8 @@ def _decide(s: Record, number: int, job: int, v: float) -> int:
 
 
 @small
-def _next_chance(s: Record, number: int, read: int, size: int, v: float) -> int:
-    """Return where the next waiting job stands that may start beside the reservation."""
+def _next_beside(s: Record, number: int, read: int, size: int, v: float) -> int:
+    """Return where the next job stands that may fit now and beside the reservation."""
     p = partitions(s.partitions_at)[number]
     queue = queued(s.queue_at)
     have, beside = floats(s.total_avail_at)[number], p.beside
@@ -324,6 +324,16 @@ def _next_chance(s: Record, number: int, read: int, size: int, v: float) -> int:
             break
         read += 1
     return read
+
+
+@small
+def _next_chance(s: Record, number: int, read: int, size: int, v: float) -> int:
+    """Return where the next waiting job stands that may start beside the reservation."""
+    while True:
+        read = _next_beside(s, number, read, size, v)
+        if s.dips == 0 or read == size or outlasts_dips(s, number, queued(s.queue_at)[read], v):
+            return read
+        read += 1
 
 
 @callee

@@ -61,8 +61,9 @@ COUNTERS = [
         # reservations that other partitions see; nodes that drain; whether the calendar changes
         # single nodes before the reservation is over; whether totals tell what fits now.
         "pass_due changed claimed drains nodal lean",
-        # The calendar ahead: changes and dips listed; where a row stands that goes on in time.
-        "changes dips planned row_end row_change",
+        # The calendar ahead: changes and dips listed, whether the first dips are known; where a row
+        # stands that goes on in time.
+        "changes dips seen planned row_end row_change",
         # Lines of the logs, their room, and what the next instant may need; who gave a bad key.
         "logged stretches log_room stretch_room attempt_room switch_room",
         "log_wanted stretch_wanted attempt_wanted culprit",
@@ -73,6 +74,9 @@ COUNTERS = [
     # When the first change of the calendar is that isn't listed, and the clock it was listed by;
     # when the first change and the first dip of a single node are.
     *_fields("f8", "listed listed_t0 listed_v0 listed_rate node_change node_dip"),
+    # The first dips of processors and of the last machine-wide resource, and how much is free from
+    # now on through them.
+    *_fields("f8", "first_dip through shared_dip shared_through"),
     # The longest that anybody is expected to take; when the next event of the table or the
     # calendar is; when the first processors are woken ahead.
     *_fields("f8", "longest event_time timer"),
