@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints, small, trailing_zeros
+from onega.kernels.detailed_codes import FIRST_FIT
 from onega.kernels.detailed_state import Record, gots, partitions
 from onega.kernels.engine import Floats
 
@@ -172,13 +173,26 @@ def is_planned(s: Record, number: int, node: int) -> bool:
     return (word >> (node & 63)) & 1 > 0
 
 
-@callee
-def delay_of_depths(s: Record, number: int, need: float, have: float) -> float:
-    """Return how long it takes to wake a first fit of ``need`` processors, none is waking now.
+@small
+def can_wait(s: Record, number: int) -> bool:
+    """Tell whether a reservation's nodes can be found later, as long as nobody is woken.
 
-    Of ``have``, which include all that sleep, the deepest are taken last.
+    A first fit asks for the depths of sleep alone, which stay until the next pass.
     """
     p = partitions(s.partitions_at)[number]
+    return p.placement == FIRST_FIT and s.now >= p.waking
+
+
+@callee
+def delay_of_depths(s: Record, number: int) -> float:
+    """Return how long the nodes take to wake up of a reservation that was just made.
+
+    Of all that is free at the shadow, ``beside``, those that sleep deepest are taken last.
+    """
+    p = partitions(s.partitions_at)[number]
+    if p.asleep == 0 or not can_wait(s, number):
+        return 0.0
+    need, have = ints(s.chunks_at)[p.option], p.beside
     words = _words(s)
     longest = 0.0
     for depth in range(s.sleeps, 0, -1):

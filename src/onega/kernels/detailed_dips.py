@@ -18,14 +18,13 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints, small
-from onega.kernels.detailed_hold import amount_of
+from onega.kernels.detailed_deepen import amount_of
 from onega.kernels.detailed_state import (
     ENDS,
     Record,
     changes,
     dips,
     ends,
-    gots,
     links,
     partitions,
     slots,
@@ -273,56 +272,3 @@ def look_through(s: Record, number: int, row: Floats, since: float, until: float
             for k in range(s.kinds):
                 at = dip.node * s.kinds + k
                 window[at] = min(window[at], values[index * s.kinds + k])
-
-
-@small
-def _deepen(s: Record, option: int, index: int, values: Floats) -> None:
-    """Let a dip have less: a job holds what was found last."""
-    dip = dips(s.dips_at)[index]
-    if dip.node < 0:
-        values[index * s.kinds] -= floats(s.demand_at)[option * s.shared + dip.which]
-        return
-    for place in range(s.got):
-        got = gots(s.got_at)[place]
-        if got.node == dip.node:
-            for k in range(s.kinds):
-                amount = amount_of(s, option, got.node, got.chunks, k)
-                values[index * s.kinds + k] -= amount
-
-
-@small
-def _find_pool(s: Record, number: int, option: int) -> None:
-    """Let what was found last be an option's part of a pool."""
-    got = gots(s.got_at)[0]
-    got.node = partitions(s.partitions_at)[number].first
-    got.chunks = ints(s.chunks_at)[option]
-    s.got = 1
-
-
-@callee
-def reserve_dips(s: Record, number: int, option: int, since: float, until: float) -> None:
-    """Let the dips from one time on and before another have less until the next pass."""
-    if s.pooled:
-        _find_pool(s, number, option)
-    s.seen = 0
-    values = floats(s.dip_values_at)
-    for index in range(s.dips):
-        time = dips(s.dips_at)[index].time
-        if time >= until:
-            return
-        if time >= since:
-            _deepen(s, option, index, values)
-
-
-@callee
-def lower_dips(s: Record, number: int, option: int, until: float) -> None:
-    """Let the dips before a time have less: a job that starts holds the nodes found last."""
-    if s.pooled:
-        _find_pool(s, number, option)
-    s.seen = 0
-    values, base = floats(s.dip_values_at), floats(s.dip_base_at)
-    for index in range(s.dips):
-        if dips(s.dips_at)[index].time >= until:
-            return
-        _deepen(s, option, index, values)
-        _deepen(s, option, index, base)

@@ -26,6 +26,7 @@ from onega.kernels.detailed_choose import (
     shorter,
 )
 from onega.kernels.detailed_codes import FIRST_FIT, NO_BACKFILL
+from onega.kernels.detailed_deepen import amount_of, lower_dips, reserve_dips
 from onega.kernels.detailed_depth import looked_at
 from onega.kernels.detailed_dips import (
     copy_row,
@@ -34,10 +35,8 @@ from onega.kernels.detailed_dips import (
     look_ahead,
     look_further,
     look_through,
-    lower_dips,
-    reserve_dips,
 )
-from onega.kernels.detailed_hold import amount_of, start
+from onega.kernels.detailed_hold import start
 from onega.kernels.detailed_place import enough, place, shared_fit
 from onega.kernels.detailed_queue import choices, known_left
 from onega.kernels.detailed_state import Record, gots, partitions, queued

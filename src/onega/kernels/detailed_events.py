@@ -23,8 +23,9 @@ from onega.kernels.detailed_codes import (
     RETURN,
     RETURNED,
 )
+from onega.kernels.detailed_deepen import forget_dips
 from onega.kernels.detailed_held_bits import bit_of, word_of
-from onega.kernels.detailed_hold import change_free, forget_dips, refresh_node
+from onega.kernels.detailed_hold import change_free, refresh_node
 from onega.kernels.detailed_leave import cancel, interrupt, kill
 from onega.kernels.detailed_sleep import emit, note
 from onega.kernels.detailed_state import (

@@ -11,6 +11,7 @@ import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints, move, small
 from onega.kernels.detailed_codes import STARTED
+from onega.kernels.detailed_deepen import amount_of, forget_dips, raise_dips
 from onega.kernels.detailed_depth import idle_from_now
 from onega.kernels.detailed_held_bits import give_bits_back, refresh_bits, take_bits
 from onega.kernels.detailed_queue import known_left, work_left
@@ -23,7 +24,6 @@ from onega.kernels.detailed_state import (
     WORKING,
     Record,
     attempts,
-    dips,
     ends,
     gots,
     heap_entries,
@@ -74,14 +74,6 @@ def remove_time(s: Record, slot: int) -> None:
 
 
 @small
-def amount_of(s: Record, option: int, node: int, chunks: int, k: int) -> float:
-    """Return what chunks of an option take of a node's resource; whole nodes are taken whole."""
-    if s.wholes and partitions(s.partitions_at)[ints(s.hosts_at)[node]].whole:
-        return floats(s.capacity_at)[node * s.kinds + k]
-    return chunks * floats(s.chunk_at)[option * s.kinds + k]
-
-
-@small
 def _mark(s: Record, node: int, free: float) -> None:
     """Note whether a node has a processor for new starts."""
     bit = 1 << (node & 63)
@@ -106,14 +98,6 @@ def change_free(s: Record, node: int, k: int, amount: float) -> None:
         floats(s.total_avail_at)[total] += max(avail[at], 0.0) - before
         if k == 0:
             _mark(s, node, avail[at])
-
-
-@small
-def forget_dips(s: Record) -> None:
-    """Let the list of dips be made anew when somebody looks: see `onega.kernels.detailed_dips`."""
-    s.changes = 0
-    s.dips = 0
-    s.listed = -np.inf
 
 
 @callee
@@ -392,29 +376,6 @@ def stop_work(s: Record, place: int) -> None:
             s.ends_running = 0.0
 
 
-@callee
-def _raise_dips(s: Record, place: int) -> None:
-    """Let the dips before a job's expected end have what it holds: see `detailed_dips`."""
-    slot = slots(s.slots_at)[place]
-    option = slot.option
-    base = floats(s.dip_base_at)
-    for index in range(s.dips):
-        dip = dips(s.dips_at)[index]
-        if dip.time >= slot.expected:
-            return
-        if dip.node < 0:
-            base[index * s.kinds] += floats(s.demand_at)[option * s.shared + dip.which]
-            continue
-        link = slot.link
-        while link >= 0:
-            one = links(s.links_at)[link]
-            if one.node == dip.node:
-                for k in range(s.kinds):
-                    amount = amount_of(s, option, one.node, one.chunks, k)
-                    base[index * s.kinds + k] += amount
-            link = one.next
-
-
 @small
 def release(s: Record, place: int) -> None:
     """Take a job off its processors; it is in no heap any more."""
@@ -422,7 +383,7 @@ def release(s: Record, place: int) -> None:
     procs = ints(s.procs_at)[slot.option]
     _forget_end(s, place)
     if s.dips > 0:
-        _raise_dips(s, place)
+        raise_dips(s, place)
     _give_back(s, place)
     if s.sleeps > 0 and s.pooled:
         push_idle(s, slot.partition, procs)

@@ -23,14 +23,15 @@ from onega.kernels.detailed_choose import (
     shorter,
 )
 from onega.kernels.detailed_codes import FIRST_FIT, NO_BACKFILL
-from onega.kernels.detailed_depth import delay_of_depths, looked_at, may_wake, plan_nodes
-from onega.kernels.detailed_dips import (
-    known_until,
-    look_ahead,
-    look_through,
-    lower_dips,
-    reserve_dips,
+from onega.kernels.detailed_deepen import lower_dips, reserve_dips
+from onega.kernels.detailed_depth import (
+    can_wait,
+    delay_of_depths,
+    looked_at,
+    may_wake,
+    plan_nodes,
 )
+from onega.kernels.detailed_dips import known_until, look_ahead, look_through
 from onega.kernels.detailed_easy import first_time, reserve_nodes
 from onega.kernels.detailed_held_bits import build_bits, narrow_bits
 from onega.kernels.detailed_hold import start_here
@@ -93,25 +94,6 @@ def _soonest(s: Record, number: int, job: int, v: float) -> int:
     return best
 
 
-@small
-def _can_wait(s: Record, number: int) -> bool:
-    """Tell whether a reservation's nodes can be found later, as long as nobody is woken.
-
-    A first fit asks for the depths of sleep alone, which stay until the next pass.
-    """
-    p = partitions(s.partitions_at)[number]
-    return p.placement == FIRST_FIT and s.now >= p.waking
-
-
-@small
-def _delay(s: Record, number: int) -> float:
-    """Return how long the nodes of a reservation that was just made take to wake up."""
-    p = partitions(s.partitions_at)[number]
-    if p.asleep == 0 or not _can_wait(s, number):
-        return 0.0
-    return delay_of_depths(s, number, float(ints(s.chunks_at)[p.option]), p.beside)
-
-
 @callee
 def plan_due(s: Record) -> None:
     """Find the nodes of reservations that are to be woken now, before anything else happens."""
@@ -142,14 +124,14 @@ def _reserve(s: Record, number: int, job: int, option: int, v: float) -> None:
         p.beside = np.inf
         return
     if s.wake_ahead and not s.pooled:
-        p.delay = _delay(s, number)
+        p.delay = delay_of_depths(s, number)
     if lasting > 0.0:
         if s.planned:
             reserve_dips(s, number, option, w, w + lasting)
         p.beside -= ints(s.chunks_at)[option]
         for g in range(s.shared):
             floats(s.later_at)[s.nodes + g] -= floats(s.demand_at)[option * s.shared + g]
-    if not s.pooled and may_wake(s, number) and not _can_wait(s, number):
+    if not s.pooled and may_wake(s, number) and not can_wait(s, number):
         _build(s, number)  # which nodes are meant depends on who sleeps now
         p.built = 1
 

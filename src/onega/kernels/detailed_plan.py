@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints
+from onega.kernels.detailed_deepen import amount_of
 from onega.kernels.detailed_dips import list_changes, matters
-from onega.kernels.detailed_hold import amount_of
 from onega.kernels.detailed_state import ENDS, Record, changes, ends, gots, links, partitions, slots
 from onega.kernels.engine import Floats, Ints
 

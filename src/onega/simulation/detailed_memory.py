@@ -16,9 +16,10 @@ from onega.kernels import detailed_state as layout
 from onega.kernels.engine import DUE, SWITCH
 from onega.kernels.heap import ENTRY
 from onega.simulation.detailed_arrivals import chains
-from onega.simulation.detailed_planes import bits_of, is_unit, planes_of, words_of
+from onega.simulation.detailed_planes import bits_of, depth_bits, is_unit, planes_of, words_of
 from onega.simulation.detailed_problem import Outcome, Problem
 from onega.simulation.detailed_reduce import reduced
+from onega.simulation.detailed_worth import users_of, weights_of, worths_of
 from onega.simulation.setup import CONTROL_CODES, make_levels
 
 Array = npt.NDArray[Any]
@@ -159,36 +160,12 @@ class Memory:
             timer=np.inf,
             usage_since=problem.t0,
         )
-        self._priorities()
+        self._set(**weights_of(problem))
+        self.bind("users", users_of(problem), layout.USER)
+        self.bind("worths", worths_of(problem, int(self.arrays["cores"].sum())), layout.WORTH)
         sleep = problem.sleep
         self.bind("timeout", np.zeros(0) if sleep is None else sleep.timeout)
         self.bind("delay", np.zeros(0) if sleep is None else sleep.delay)
-
-    def _priorities(self) -> None:
-        """Set the multifactor priority's weights, users and terms that don't change."""
-        problem, weights = self.problem, self.problem.multifactor
-        users = np.zeros(0 if weights is None else weights.shares.size, layout.USER)
-        worths = np.zeros(0 if weights is None else self.jobs, layout.WORTH)
-        if weights is not None:
-            self._set(
-                factors=1,
-                w_age=weights.age,
-                max_age=weights.max_age,
-                w_fair=weights.fair_share,
-                half_life=weights.half_life,
-                period=weights.period,
-                total_at=np.nan,
-            )
-            users["share"] = weights.shares
-            users["since"] = problem.t0
-            users["known_at"] = users["factor_at"] = np.nan
-            jobs = problem.jobs
-            procs = self.arrays["procs"][jobs.first_option]
-            worths["user"] = jobs.user
-            worths["size"] = weights.size * (procs / self.arrays["cores"].sum())
-            worths["queue"] = weights.queue * jobs.queue_factor
-        self.bind("users", users, layout.USER)
-        self.bind("worths", worths, layout.WORTH)
 
     def _results(self) -> None:
         """Make room for what becomes of each job."""
@@ -228,13 +205,10 @@ class Memory:
         counted = (problem.partitions.placement != codes.FIRST_FIT).any()
         most = int(capacity[:, 0].max()) if counted else 0
         self.bind("rooms", np.zeros(most + 1, np.int64), np.int64)
+        depths = depth_bits(problem)
+        self.bind("depth_bits", depths, np.int64)
+        self.bind("planned", np.zeros((self.parts, depths.shape[1]), np.int64), np.int64)
         some = np.zeros(64 * (self.nodes // 64 + 1), dtype=bool)
-        some[: self.nodes] = True
-        awake = np.packbits(some, bitorder="little").view(np.int64)
-        sleeps = 0 if problem.sleep is None else problem.sleep.timeout.size
-        deeper = np.zeros(sleeps * awake.size, np.int64)
-        self.bind("depth_bits", np.concatenate([awake, deeper]), np.int64)
-        self.bind("planned", np.zeros(self.parts * awake.size, np.int64), np.int64)
         some[: self.nodes] = capacity[:, 0] >= 1
         some[self.nodes] = True
         self.bind("bits", np.packbits(some, bitorder="little").view(np.int64), np.int64)

@@ -70,3 +70,12 @@ def bits_of(amounts: Array, hosts: Array, words: Array, planes: int) -> Array:
     if planes > 1:
         packed = np.concatenate([np.full_like(packed, -1), packed, np.zeros_like(packed)])
     return packed.T.ravel()
+
+
+def depth_bits(problem: Problem) -> Array:
+    """Return the nodes in each depth of sleep, see `onega.kernels.detailed_depth`: all awake."""
+    nodes = problem.nodes.partition.size
+    sleeps = 0 if problem.sleep is None else problem.sleep.timeout.size
+    some = np.zeros((sleeps + 1, 64 * (nodes // 64 + 1)), dtype=bool)
+    some[0, :nodes] = True
+    return np.packbits(some, axis=1, bitorder="little").view(np.int64)

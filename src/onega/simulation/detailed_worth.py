@@ -1,0 +1,53 @@
+"""What the multifactor priority knows of users and jobs before a run: tables for the kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.kernels import detailed_state as layout
+from onega.simulation.detailed_problem import Problem
+
+Array = npt.NDArray[Any]
+
+
+def weights_of(problem: Problem) -> dict[str, float]:
+    """Return the fields of the state that say how priorities are weighed; none without them."""
+    weights = problem.multifactor
+    if weights is None:
+        return {}
+    return {
+        "factors": 1,
+        "w_age": weights.age,
+        "max_age": weights.max_age,
+        "w_fair": weights.fair_share,
+        "half_life": weights.half_life,
+        "period": weights.period,
+        "total_at": np.nan,
+    }
+
+
+def users_of(problem: Problem) -> Array:
+    """Return the users with their shares; nobody has used anything yet."""
+    weights = problem.multifactor
+    if weights is None:
+        return np.zeros(0, layout.USER)
+    users = np.zeros(weights.shares.size, layout.USER)
+    users["share"] = weights.shares
+    users["since"] = problem.t0
+    users["known_at"] = users["factor_at"] = np.nan
+    return users
+
+
+def worths_of(problem: Problem, procs: int) -> Array:
+    """Return the terms of each job's priority that don't change; ``procs``: of the machine."""
+    weights, jobs = problem.multifactor, problem.jobs
+    if weights is None:
+        return np.zeros(0, layout.WORTH)
+    worths = np.zeros(jobs.user.size, layout.WORTH)
+    worths["user"] = jobs.user
+    worths["size"] = weights.size * (problem.options.procs[jobs.first_option] / procs)
+    worths["queue"] = weights.queue * jobs.queue_factor
+    return worths
