@@ -13,6 +13,7 @@ from numba import njit
 
 from onega.kernels import detailed_codes as codes
 from onega.kernels.addressed import floats
+from onega.kernels.detailed_depth import sink_deeper
 from onega.kernels.detailed_place import place
 from onega.kernels.detailed_queue import _heap_sort, _sort
 from onega.kernels.detailed_sleep import pop_idle, push_idle
@@ -111,6 +112,47 @@ def test_whole_nodes_are_taken_only_if_nothing_of_them_is():
     memory = blank([[4.0], [4.0], [2.0], [4.0]], whole=True)
     assert placed(memory, [[4], [3], [2], [4]], 7, [1]) == {0: 4, 2: 2, 3: 1}
     assert placed(memory, [[4], [3], [2], [4]], 11, [1]) is None
+
+
+@njit
+def find_asleep(address, row, now):
+    s = state_at(address)
+    s.now = now
+    sink_deeper(s, 0)
+    found = place(s, floats(row.ctypes.data), 0, 0, 0)
+    return s.got if found else -1
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 12), st.booleans()), min_size=1),
+    st.integers(1, 12),
+)
+def test_sleeping_nodes_are_taken_last(nodes, chunks):
+    """By (depth, number): awake or busy, idle for at least 2, for at least 5."""
+    sleep = Sleep(np.array([2.0, 5.0]), np.array([1.0, 4.0]), wake_ahead=False)
+    memory = blank([[4.0]] * len(nodes), sleep=sleep)
+    memory.bind("chunks", np.array([chunks]), np.int64)
+    memory.bind("chunk", np.ones(1))
+    memory.state["unit"] = 1
+    now = 12.0
+    depths = []
+    for node, (_, idle, busy) in enumerate(nodes):
+        memory.arrays["jobs_on"][node] = busy
+        memory.arrays["since"][node] = now - idle
+        depths.append(0 if busy else (idle >= 2) + (idle >= 5))
+    count = find_asleep(memory.address, np.array([float(free) for free, _, _ in nodes]), now)
+    expected, left = {}, chunks
+    for node in sorted(range(len(nodes)), key=lambda n: (depths[n], n)):
+        some = min(nodes[node][0], left)
+        left -= some
+        if some:
+            expected[node] = some
+    assert (count < 0) == (left > 0)
+    if count >= 0:
+        got = memory.arrays["got"][:count]
+        assert {int(one["node"]): int(one["chunks"]) for one in got} == expected
+    assert memory.arrays["partitions"]["asleep"][0] == sum(depth > 0 for depth in depths)
 
 
 @njit
