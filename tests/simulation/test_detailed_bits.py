@@ -105,7 +105,8 @@ JOBS = [{"submit": 0, "procs": 1, "chunks": 1, "chunk": [1], "work": 1}]
         ({"capacity": [[1], [1], [9]]}, 0),
         ({"policies": [("fcfs", "easy"), ("fcfs", None)]}, 4),
         ({"policies": [("fcfs", "easy"), ("fcfs", "conservative")]}, 0),
-        ({"shared": [5]}, 0),
+        ({"shared": [5]}, 4),  # nobody asks for it
+        ({"shared": [5], "jobs": [JOBS[0] | {"demand": [1]}]}, 0),
         ({"shared": [5], "node_partition": [0] * 3, "policies": [("fcfs", "easy")]}, 4),
         ({"events": [(1, codes.FAIL, 0)]}, 4),
         ({"events": [(1, codes.DRAIN, 0)]}, 0),
