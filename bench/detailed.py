@@ -89,7 +89,7 @@ def machine_parts(procs: int, log: onega.Workload) -> dict[str, dict[str, object
         "sleep, waking ahead": {"sleep": onega.Sleep(states, wake_ahead=True), "power": power},
         "power cap": {"power_cap": cap, "power": power},
         "power cap by day": {"power_cap": {"08:00": cap, "20:00": 100.0 * procs}, "power": power},
-        "licences": {"resources": {"licence": procs}},
+        "licences": {"resources": {"licence": procs // 16}},
         "nodes of one": {"nodes": [onega.NodeGroup(procs)]},
         "nodes of four": {"nodes": [onega.NodeGroup(procs // 4, 4, memory="64GB")]},
         "nodes, best fit": {"nodes": [onega.NodeGroup(procs // 4, 4)], "placement": "best-fit"},
@@ -122,6 +122,12 @@ def run_parts(log: onega.Workload, procs: int) -> dict[str, dict[str, object]]:
     }
 
 
+def licences(log: onega.Workload) -> pl.DataFrame:
+    """Let every fourth job need a licence, of which there are few."""
+    some = log.table["job"].gather_every(4)
+    return pl.DataFrame({"job": some, "licence": np.ones(some.len())})
+
+
 def seconds(task: Callable[[], object]) -> float:
     began = time.perf_counter()
     task()
@@ -136,10 +142,14 @@ def compare(name: str, log: onega.Workload, repeats: int = 3) -> None:
         cluster = onega.Cluster(procs, **given)
         policy = "multifactor+easy" if "multifactor" in given else "easy"
         jobs = under_cap(people) if "power_cap" in given else people
-        cases[label] = lambda j=jobs, c=cluster, p=policy: onega.simulate(j, c, p, rng=1)
+        more = {"demands": licences(jobs)} if label == "licences" else {}
+        cases[label] = lambda j=jobs, c=cluster, p=policy, m=more: onega.simulate(
+            j, c, p, rng=1, **m
+        )
     for label, given in run_parts(log, procs).items():
         cases[label] = lambda g=given: onega.simulate(people, procs, "easy", rng=1, **g)
     everything, jobs = _everything(procs, log), under_cap(people)
+    everything["demands"] = licences(jobs)
     cases["all together"] = lambda: onega.simulate(jobs, **everything)
     print(f"{name}: {len(log):,} jobs on {procs} processors, EASY; times of whole runs")
     plain = lambda: onega.simulate(people, procs, "easy")  # noqa: E731

@@ -22,6 +22,8 @@ from onega.simulation.setup import make_jobs, rows
 
 OPTIONS = "options of moldable jobs"
 DEMANDS = "demands"
+NO_JOB = np.iinfo(np.int64).min
+"""Stands for an id that isn't given: no job has it."""
 
 _Options = tuple[Ints, Ints, Floats, Floats]
 """Job, width, run time and estimate of every option."""
@@ -116,19 +118,25 @@ def make_shapes(
     return Shapes(job, options, limited, count), findings
 
 
-def _rows(workload: Workload) -> pl.DataFrame:
-    """Return the row of each job by its id."""
-    return pl.DataFrame({"job": workload.table["job"], "row": np.arange(len(workload))})
-
-
 def row_of_job(workload: Workload, ids: pl.Series) -> Ints:
     """Return the row of each id; −1 where there is no such job."""
-    table = workload.table["job"]
-    if table.n_unique() < len(workload):
-        twice = table.filter(table.is_duplicated())
-        raise SimulationError("two jobs have one id, so it can't be referred to", jobs=[twice[0]])
-    found = pl.DataFrame({"job": ids}).join(_rows(workload), on="job", how="left")
-    return found["row"].fill_null(-1).to_numpy().astype(np.int64)
+    known, row = workload.once("ids in order", lambda: _ids_in_order(workload))
+    asked = ids.fill_null(NO_JOB).to_numpy()
+    place = np.minimum(np.searchsorted(known, asked), known.size - 1)
+    return np.where(known[place] == asked, row[place], -1)
+
+
+def _ids_in_order(workload: Workload) -> tuple[Ints, Ints]:
+    """Return all ids in order, and the row of each; refuse a log where one is given twice."""
+    ids = workload.table["job"].to_numpy()
+    row = np.argsort(ids, kind="stable")
+    known = ids[row]
+    again = np.flatnonzero(known[1:] == known[:-1])
+    if again.size:
+        raise SimulationError(
+            "two jobs have one id, so it can't be referred to", jobs=[int(known[again[0]])]
+        )
+    return known, row
 
 
 def _widths(
