@@ -80,7 +80,7 @@ def test_equal(mechanism):
 
 
 def test_equal_mixtures():
-    check_seeds(random_mixture, 0, 10 * FEW)
+    check_seeds(random_mixture, 0, 50 * FEW)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -91,6 +91,18 @@ def test_equal_shrinking(problem):
 
 def test_a_cancelled_dependent_does_not_prolong_the_run():
     assert check(random_mixture(696))
+
+
+def test_a_reservation_of_no_length_moves_when_somebody_starts_in_its_way():
+    assert check(random_problem(11_031, MECHANISMS["wake ahead in a pool"]))
+
+
+def test_a_failed_node_whose_reservation_ends_gives_nothing():
+    assert check(random_mixture(12_801))
+
+
+def test_who_runs_at_the_beginning_and_waits_again_has_his_age():
+    assert check(random_mixture(41_492))
 
 
 def test_equal_longer():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import callee, floats, ints, small
-from onega.kernels.detailed_dips import look_further
+from onega.kernels.detailed_dips import look_further, matters
 from onega.kernels.detailed_place import shared_fit
 from onega.kernels.detailed_state import (
     ENDS,
@@ -136,12 +136,15 @@ def _add_end(s: Record, index: int, number: int) -> float:
 
 @small
 def _add_change(s: Record, index: int, number: int) -> float:
-    """Let the calendar change what is in ``later``; return the processors that a pool gains."""
+    """Let the calendar change what is in ``later``; return the processors that a pool gains.
+
+    What single nodes gain isn't counted here: from the first such change on it is *nodal*.
+    """
     one = changes(s.changes_at)[index]
     if one.node < 0:
         floats(s.later_at)[s.nodes + one.which] += one.amount
         return 0.0
-    if one.node != partitions(s.partitions_at)[number].first:
+    if not s.pooled or not matters(s, index, number):
         return 0.0
     return one.amount * floats(s.reserved_amount_at)[one.which]
 

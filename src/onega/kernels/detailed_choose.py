@@ -53,6 +53,16 @@ def none_allowed(s: Record, job: int) -> bool:
 
 
 @small
+def lasts(s: Record, number: int) -> bool:
+    """Tell whether a reservation stays where it is whoever starts beside it.
+
+    One of no length holds nothing: what starts beside it may be in its way, and a reservation made
+    then begins later.
+    """
+    return partitions(s.partitions_at)[number].lasting > 0.0
+
+
+@small
 def lone_newcomer(s: Record, number: int, v: float) -> int:
     """Return where the newcomer stands who alone is to be decided on; NOBODY, or EVERYBODY.
 

@@ -20,6 +20,7 @@ from onega.kernels.detailed_choose import (
     call_newcomer,
     fits_now,
     fits_total,
+    lasts,
     lone_newcomer,
     none_allowed,
     plan_first,
@@ -239,7 +240,8 @@ def _reserve_first(s: Record, number: int, job: int, v: float) -> int:
     if w != np.inf:
         p.reserved = 1
         p.shadow = w
-        reserve_nodes(s, number, option, known_left(s, job, option))
+        p.lasting = known_left(s, job, option)
+        reserve_nodes(s, number, option, p.lasting)
     return -1
 
 
@@ -330,7 +332,7 @@ def pass_simple(s: Record, number: int) -> None:
             read += 1
             continue
         if p.reserved and not before:
-            p.kept = 1
+            p.kept = lasts(s, number)
             p.head = kept
         if kept < read:
             queue[kept] = queue[read]

@@ -18,6 +18,7 @@ from onega.kernels.detailed_choose import (
     NOBODY,
     allowed,
     call_newcomer,
+    lasts,
     lone_newcomer,
     none_allowed,
     shorter,
@@ -379,7 +380,7 @@ def pass_lean(s: Record, number: int) -> None:
                 since = read
                 continue
             if p.reservations == NO_BACKFILL or p.reserved > before:
-                p.kept = 1
+                p.kept = p.reserved == 0 or lasts(s, number)
                 p.head = kept + read - since
             if p.reservations == NO_BACKFILL:
                 break

@@ -48,6 +48,7 @@ def worths_of(problem: Problem, procs: int) -> Array:
         return np.zeros(0, layout.WORTH)
     worths = np.zeros(jobs.user.size, layout.WORTH)
     worths["user"] = jobs.user
+    worths["submitted"] = jobs.submit  # of who runs at the beginning; others say when they come
     worths["size"] = weights.size * (problem.options.procs[jobs.first_option] / procs)
     worths["queue"] = weights.queue * jobs.queue_factor
     return worths
