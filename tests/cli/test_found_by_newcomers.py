@@ -3,10 +3,13 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import polars as pl
 import pytest
 
 import onega
+from onega.cli import console
 
 ONEGA = Path(sys.executable).with_name("onega")
 
@@ -75,3 +78,56 @@ def test_fit_says_what_it_leaves_out(log, tmp_path):
     done = run("fit", "independent", log, "-o", tmp_path / "m.json", "--json")
     assert done.returncode == 0, done.stderr
     assert "left out 1 of 60 jobs" in done.stderr
+
+
+def test_jobs_without_a_log(tmp_path):
+    path = tmp_path / "jobs.swf"
+    done = run("sample", "lublin", "-n", 500, "--procs", 64, "--seed", 1, "-o", path)
+    assert done.returncode == 0, done.stderr
+    assert "published parameters" in done.stderr
+    drawn = onega.read(path)
+    assert (len(drawn), drawn.meta.procs) == (500, 64)
+    again = onega.models.Lublin().sample(500, rng=1, machine=64)
+    assert drawn.column("procs").tolist() == again.column("procs").tolist()
+
+
+def test_other_models_have_to_be_fitted(tmp_path):
+    done = run("sample", "markov", "-n", 5, "-o", tmp_path / "jobs.swf")
+    refused(done, "onega fit markov LOG")
+    assert not list(tmp_path.iterdir())
+
+
+def test_figures_that_cannot_be_written_are_refused_before_the_run(log, tmp_path):
+    out = tmp_path / "out"
+    done = run("simulate", log, "--out", out, "--figures", log)
+    refused(done, "can't be a folder")
+    assert done.stdout == ""
+    assert not out.exists()
+
+
+def test_a_missing_table_of_moldable_jobs_is_called_missing(log):
+    refused(run("simulate", log, "--moldable", "shapes.csv"), "shapes.csv: no such file")
+
+
+def test_one_job_is_one_job(log, tmp_path):
+    alone = tmp_path / "alone.swf"
+    onega.write(onega.read(log).select(pl.col("runtime") == 7), alone)
+    assert "8 processors, 1 job," in run("simulate", alone).stdout
+
+
+@pytest.mark.parametrize(("terminal", "quiet"), [(True, False), (True, True), (False, False)])
+def test_compiling_is_said_once_and_to_people_only(terminal, quiet, monkeypatch, capsys):
+    monkeypatch.setattr(console, "_said_compiling", False)
+    monkeypatch.setattr(console, "_quiet", quiet)
+    monkeypatch.setattr(console, "err", lambda: SimpleNamespace(is_terminal=terminal))
+    console.say_compiling()
+    console.say_compiling()
+    assert capsys.readouterr().err.count("compiling") == (terminal and not quiet)
+
+
+def test_helps_wrap_where_the_terminal_ends_and_flags_have_no_type():
+    told = run("simulate", "--help").stdout
+    assert "<bool>" not in told
+    assert "with a clock that slows down" in " ".join(told.split())
+    lines = [line.strip() for line in told.splitlines()]
+    assert "with a clock that" not in lines  # the source's line, broken by the terminal's width

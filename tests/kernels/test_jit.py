@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onega.kernels import jit
-from onega.kernels.jit import cache_directory, kernel, part, shift, sources_stamp, unowned
+from onega.kernels import jit, news
+from onega.kernels.jit import cache_folder, kernel, part, shift, sources_stamp, unowned
 
 
 def test_stamp_covers_the_modules_a_kernel_uses(tmp_path, monkeypatch):
@@ -26,18 +26,32 @@ def test_stamp_covers_the_modules_a_kernel_uses(tmp_path, monkeypatch):
     assert before[1] == after[1]
 
 
-def test_cache_directory_is_named():
-    assert Path(cache_directory()).is_dir()
+def test_cache_folder_is_named():
+    assert Path(cache_folder()).is_dir()
 
 
 def test_without_any_writable_place_kernels_compile_all_the_same(monkeypatch):
     monkeypatch.setattr(jit._implementation, "_locator_classes", [])
-    assert cache_directory() is None
+    assert cache_folder() is None
 
     def twice(x):
         return 2 * x
 
     assert kernel(twice)(21) == 42
+
+
+def test_listeners_hear_of_compiling_and_only_of_that(monkeypatch):
+    heard = []
+    monkeypatch.setattr(news, "listeners", [lambda: heard.append("compiling")])
+
+    @kernel
+    def thrice(x):
+        return 3 * x
+
+    assert thrice(14) == 42
+    assert heard == ["compiling"]
+    assert thrice(15) == 45
+    assert heard == ["compiling"]
 
 
 def test_a_read_only_installation_simulates():

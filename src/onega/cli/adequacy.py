@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from onega.cli.console import emit_json, emit_table, out, progress, remark, remark_report
-from onega.cli.options import FromOption, JsonOption, ProcsOption, TraceArgument, read_trace
+from onega.cli.options import (
+    FromOption,
+    JsonOption,
+    ProcsOption,
+    TraceArgument,
+    figures_option,
+    read_trace,
+)
 from onega.core.errors import SimulationError, suggest
 
 if TYPE_CHECKING:
@@ -63,10 +70,7 @@ def adequacy(
         Path | None,
         typer.Option("--events", metavar="DIR", help="Write both event logs to DIR/real, /model."),
     ] = None,
-    figures: Annotated[
-        Path | None,
-        typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/adequacy.html."),
-    ] = None,
+    figures: Annotated[Path | None, figures_option("adequacy")] = None,
     format: FromOption = None,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:

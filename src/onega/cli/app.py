@@ -10,14 +10,16 @@ import gc
 import os
 import sys
 from importlib import import_module
+from inspect import cleandoc
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from onega import __version__
-from onega.cli.console import be_quiet, fail
+from onega.cli.console import be_quiet, fail, say_compiling
 from onega.cli.examples import epilog
 from onega.core.errors import OnegaError
+from onega.kernels import news
 
 COMMANDS: tuple[str, ...] = (
     "describe",
@@ -71,7 +73,6 @@ def make_app() -> typer.Typer:
     """Build the command with all its sub-commands."""
     app = typer.Typer(
         name="onega",
-        help="Models of supercomputers from their job logs.",
         no_args_is_help=True,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
@@ -87,7 +88,10 @@ def make_app() -> typer.Typer:
             ),
         ] = False,
     ) -> None:
-        """Models of supercomputers from their job logs."""
+        """Models of supercomputers from their job logs.
+
+        Begin with `onega demo`, or with a log of your own: `onega describe LOG`.
+        """
 
     for name in COMMANDS:
         import_module(f"onega.cli.{name}").register(app)
@@ -97,7 +101,8 @@ def make_app() -> typer.Typer:
 def make_command() -> Any:  # noqa: ANN401
     """Build the command as click has it, with what all sub-commands share.
 
-    Each ends its help with examples, takes ``--quiet``, and shows flags without a type.
+    Each ends its help with examples, takes ``--quiet``, shows flags without a type, and breaks the
+    lines of its help where the terminal ends, not where the source does.
     """
     whole: Any = typer.main.get_command(make_app())
     panels = {name: panel for panel, names in PANELS.items() for name in names}
@@ -114,9 +119,23 @@ def _share(command: Any, name: str) -> None:  # noqa: ANN401
     if not inner:
         command.epilog = epilog(name)
         command.params.append(_quiet_option())
+    command.help = "\n\n".join(
+        " ".join(paragraph.split()) for paragraph in cleandoc(command.help or "").split("\n\n")
+    )
+    own_help = command.get_help_option
+
+    def help_option(context: Any) -> Any:  # noqa: ANN401
+        return _without_type(own_help(context))
+
+    command.get_help_option = help_option
     for option in command.params:
-        if getattr(option, "is_flag", False):
-            option.metavar = ""
+        _without_type(option)
+
+
+def _without_type(option: Any) -> Any:  # noqa: ANN401
+    if getattr(option, "is_flag", False):
+        option.metavar = ""
+    return option
 
 
 def _quiet_option() -> Any:  # noqa: ANN401
@@ -144,6 +163,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command; every foreseeable failure is one line on stderr and exit code 2."""
     # Importing makes hundreds of thousands of objects that live on: don't go through them often.
     gc.set_threshold(200_000, 20, 50)
+    news.listeners[:] = [say_compiling]
     try:
         code = make_command().main(args=arguments, prog_name="onega", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):

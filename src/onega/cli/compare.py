@@ -17,6 +17,7 @@ from onega.cli.options import (
     SeedOption,
     TimezoneOption,
     TraceArgument,
+    figures_option,
     read_trace,
 )
 from onega.core.errors import ModelError
@@ -67,10 +68,7 @@ def compare(
     map_file: MapOption = None,
     column: ColumnOption = None,
     timezone: TimezoneOption = None,
-    figures: Annotated[
-        Path | None,
-        typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/compare.html."),
-    ] = None,
+    figures: Annotated[Path | None, figures_option("compare")] = None,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
     """Compare a log with synthetic jobs: laws, area, correlations, memory, daily cycle.

@@ -33,6 +33,7 @@ from onega.cli.options import (
     SeedOption,
     TimezoneOption,
     TraceArgument,
+    figures_option,
 )
 from onega.cli.simulate_machine import MachineFlags, build_cluster
 
@@ -89,10 +90,7 @@ def compare_policies(
     workers: WorkersOption = None,
     dask: DaskOption = None,
     seed: SeedOption = None,
-    figures: Annotated[
-        Path | None,
-        typer.Option("--figures", metavar="DIR", help="Write DIR/compare-policies.html."),
-    ] = None,
+    figures: Annotated[Path | None, figures_option("compare-policies")] = None,
     json: JsonOption = False,
     from_format: FromOption = None,
     map_file: MapOption = None,

@@ -60,6 +60,17 @@ def remark(message: str) -> None:
         print(f"onega: {message}", file=sys.stderr)
 
 
+_said_compiling = False
+
+
+def say_compiling() -> None:
+    """Say once, to somebody at a terminal, why nothing seems to happen."""
+    global _said_compiling
+    if not _said_compiling and err().is_terminal:
+        _said_compiling = True
+        remark("compiling what this needs; once on this machine, a minute or two at most")
+
+
 def remark_report(report: Report) -> None:
     """Say on stderr, a line a rule, what was changed or left out."""
     for finding in report:

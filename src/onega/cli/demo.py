@@ -55,14 +55,14 @@ def demo(
     ] = Path("onega-demo"),
     json: JsonOption = False,
 ) -> None:
-    """Show what Onega does, on 5,000 jobs made by its own model; half a minute at most.
+    """Show what Onega does, on 5,000 jobs made by its own model.
 
     Describes the jobs, learns a model of them and draws more, runs them first come, first served,
     with EASY backfilling, and with a clock that slows down when there is little to do; asks whether
     the machine is stable; writes a report.
     """
     if not json:
-        remark("simulating; the first time this compiles, later runs take seconds")
+        remark("simulating; half a minute, and longer the first time, when it compiles")
     made = answer(make_jobs())
     path = _write(made, folder)
     if json:

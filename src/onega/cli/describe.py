@@ -16,6 +16,7 @@ from onega.cli.options import (
     ProcsOption,
     TimezoneOption,
     TraceArgument,
+    figures_option,
     read_trace,
 )
 
@@ -32,10 +33,7 @@ def describe(
     trace: TraceArgument,
     json: JsonOption = False,  # noqa: FBT002
     brief: Annotated[bool, typer.Option("--brief", help="Print the first screen only.")] = False,  # noqa: FBT002
-    figures: Annotated[
-        Path | None,
-        typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/describe.html."),
-    ] = None,
+    figures: Annotated[Path | None, figures_option("describe")] = None,
     procs: ProcsOption = None,
     format: FromOption = None,
     map_file: MapOption = None,

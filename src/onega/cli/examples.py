@@ -21,6 +21,7 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     ),
     "sample": (
         ("onega sample model.json -n 10000 -o more.swf --seed 1", "ten thousand jobs, repeatable"),
+        ("onega sample lublin -n 5000 --procs 128 --load 0.7 -o jobs.swf", "jobs without a log"),
     ),
     "compare": (
         ("onega compare jobs.swf.gz more.swf", "how alike the two are"),

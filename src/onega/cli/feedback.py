@@ -17,6 +17,7 @@ from onega.cli.options import (
     SeedOption,
     TimezoneOption,
     TraceArgument,
+    figures_option,
     read_trace,
 )
 from onega.core.errors import ExperimentError
@@ -33,10 +34,7 @@ PermutationsOption = Annotated[
 LevelOption = Annotated[
     float, typer.Option("--level", metavar="P", help="Error rate over all eight groups.")
 ]
-FiguresOption = Annotated[
-    Path | None,
-    typer.Option("--figures", metavar="DIR", help="Write figures to DIR/feedback.html."),
-]
+FiguresOption = Annotated[Path | None, figures_option("feedback")]
 
 
 def register(app: typer.Typer) -> None:

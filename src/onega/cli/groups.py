@@ -15,6 +15,7 @@ from onega.cli.options import (
     MapOption,
     TimezoneOption,
     TraceArgument,
+    figures_option,
     read_trace,
 )
 
@@ -22,9 +23,7 @@ GroupsOption = Annotated[
     int | None,
     typer.Option("--groups", "-k", metavar="K", min=1, help="How many; suggested by default."),
 ]
-FiguresOption = Annotated[
-    Path | None, typer.Option("--figures", metavar="DIR", help="Write figures to DIR/groups.html.")
-]
+FiguresOption = Annotated[Path | None, figures_option("groups")]
 
 
 def register(app: typer.Typer) -> None:

@@ -15,6 +15,7 @@ from onega.cli.options import (
     MapOption,
     SeedOption,
     TimezoneOption,
+    figures_option,
     read_trace,
 )
 from onega.core.units import humanise_seconds
@@ -73,10 +74,7 @@ ProcsOption = Annotated[
 CheckOption = Annotated[
     bool, typer.Option("--check", help="Also simulate the system, beside the formulas.")
 ]
-FiguresOption = Annotated[
-    Path | None,
-    typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/limits.html."),
-]
+FiguresOption = Annotated[Path | None, figures_option("limits")]
 
 
 def register(app: typer.Typer) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from onega.cli.console import remark
+from onega.core.errors import SimulationError
 
 if TYPE_CHECKING:
     from onega.core.report import Report
@@ -46,6 +48,27 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.
 def option(flag: str, metavar: str, help: str, panel: str | None = None) -> Any:  # noqa: ANN401
     """Make an option that takes a value, under a heading of the help if one is given."""
     return typer.Option(flag, metavar=metavar, help=help, rich_help_panel=panel)
+
+
+def figures_option(page: str) -> Any:  # noqa: ANN401
+    """Make the option ``--figures DIR``; a DIR that can't be is refused before anything is done."""
+    return typer.Option(
+        "--figures",
+        metavar="DIR",
+        callback=_folder_that_can_be,
+        help=f"Write the figures to DIR/{page}.html.",
+    )
+
+
+def _folder_that_can_be(folder: Path | None) -> Path | None:
+    """Refuse a folder that can't be made or written to."""
+    if folder is not None:
+        there = next(one for one in (folder, *folder.parents, Path()) if one.exists())
+        if not there.is_dir():
+            raise SimulationError(f"{folder}: can't be a folder, {there} is a file")
+        if not os.access(there, os.W_OK):
+            raise SimulationError(f"{folder}: can't be written, {there} is read-only")
+    return folder
 
 
 def read_trace(

@@ -32,6 +32,7 @@ from onega.cli.options import (
     SeedOption,
     TimezoneOption,
     TraceArgument,
+    figures_option,
     option,
 )
 from onega.cli.plan_energy import EnergyFlags, grid_of, speak_trade_off
@@ -128,9 +129,7 @@ def plan(
     workers: WorkersOption = None,
     dask: DaskOption = None,
     seed: SeedOption = None,
-    figures: Annotated[
-        Path | None, option("--figures", "DIR", "Write the figures to DIR/plan.html.")
-    ] = None,
+    figures: Annotated[Path | None, figures_option("plan")] = None,
     json: JsonOption = False,
     from_format: FromOption = None,
     map_file: MapOption = None,

@@ -28,7 +28,7 @@ OutputOption = Annotated[
 ]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random draws.")]
 
-HELP = "Make the seeds' tables and figures again, ours beside the printed values."
+HELP = "Make the tables and figures of five research documents again, beside the printed values."
 
 
 def register(app: typer.Typer) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from onega.cli.console import emit_json, remark
 from onega.cli.options import JsonOption, ProcsOption, SeedOption
+from onega.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from onega.models.base import WorkloadModel
 
 
 def register(app: typer.Typer) -> None:
@@ -18,7 +22,10 @@ def register(app: typer.Typer) -> None:
 
 def sample(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL.json", help="A model that onega fit wrote.")
+        Path,
+        typer.Argument(
+            metavar="MODEL", help="A file that onega fit wrote; or lublin, as it was published."
+        ),
     ],
     jobs: Annotated[
         int, typer.Option("-n", "--jobs", metavar="JOBS", min=1, help="How many jobs to draw.")
@@ -37,10 +44,9 @@ def sample(
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
     """Draw jobs from a model and write them as a log, ready for `onega simulate`."""
-    from onega.models.base import load as load_model
     from onega.traces.writing import write
 
-    fitted = load_model(model)
+    fitted = _model(model)
     drawn = fitted.sample(jobs, rng=seed, load=load, machine=procs)
     write(drawn, out)
     for line in drawn.meta.provenance:
@@ -59,3 +65,18 @@ def sample(
                 "out": str(out),
             }
         )
+
+
+def _model(given: Path) -> WorkloadModel:
+    """Return a model from its file, or the one that was published with its parameters."""
+    from onega.models import MODELS
+    from onega.models.base import load
+    from onega.models.lublin import Lublin
+
+    if given.exists() or str(given) not in MODELS:
+        return load(given)
+    if str(given) == Lublin.KIND:
+        return Lublin()
+    raise ModelError(
+        f"the parameters of {given} come from a log: onega fit {given} LOG -o model.json"
+    )

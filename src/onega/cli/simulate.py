@@ -25,6 +25,7 @@ from onega.cli.options import (
     SeedOption,
     TimezoneOption,
     TraceArgument,
+    figures_option,
     option,
     read_trace,
 )
@@ -155,9 +156,7 @@ def simulate(
     format: Annotated[
         str | None, option("--format", "F", "Of the files: csv (default) or parquet.")
     ] = None,
-    figures: Annotated[
-        Path | None, option("--figures", "DIR", "Write the figures to DIR/simulate.html.")
-    ] = None,
+    figures: Annotated[Path | None, figures_option("simulate")] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse a log with jobs that can't be simulated.")
     ] = False,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from onega.core.errors import SimulationError
+
 
 def read_inputs(
     events: Path | None,
@@ -38,6 +40,8 @@ def read_inputs(
     elif moldable is not None:
         from onega.core.speedup import parse_speedup
 
+        if "(" not in moldable:
+            raise SimulationError(f"{moldable}: no such file, nor a law such as amdahl(0.05)")
         given["moldable"] = parse_speedup(moldable)
     if dependencies:
         given["dependencies"] = True

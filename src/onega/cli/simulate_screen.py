@@ -24,9 +24,8 @@ def print_summary(numbers: Mapping[str, Any], interval: Interval | None) -> None
     console = out()
     known = {"estimate": "the users' estimates", "runtime": "the run times"}
     knows = f", the scheduler knows {known[numbers['knowledge']]}" if numbers["knowledge"] else ""
-    title = (
-        f"{numbers['policy']} on {show(numbers['procs'])} processors, {show(numbers['jobs'])} jobs"
-    )
+    jobs = "1 job" if numbers["jobs"] == 1 else f"{show(numbers['jobs'])} jobs"
+    title = f"{numbers['policy']} on {show(numbers['procs'])} processors, {jobs}"
     console.print(f"[bold]{escape(title)}[/bold]{escape(knows)}", soft_wrap=True)
     table = Table(header_style="bold")
     table.add_column("measure", no_wrap=True)
@@ -49,7 +48,7 @@ def _waits(numbers: Mapping[str, Any], interval: Interval | None) -> Iterator[Ro
     yield "95 % wait", time["p95_wait"], "one job in twenty waited longer"
     yield "longest wait", time["max_wait"], ""
     yield "mean response", time["mean_response"], "from submission to completion"
-    bounded = f"{numbers['mean_bounded_slowdown']:,.4g}"
+    bounded = _slowdown(numbers["mean_bounded_slowdown"])
     yield "bounded slowdown", bounded, "mean of response / max(service, 10 s)"
 
 
@@ -100,6 +99,11 @@ def _energy(numbers: Mapping[str, Any]) -> Iterator[Row]:
     idle = numbers["idle_energy"] / numbers["energy"] if numbers["energy"] else 0.0
     yield "energy", f"{used:,.4g} kWh", f"{_percent(idle)} of it by idle processors"
     yield "mean power", f"{numbers['mean_power']:,.4g} W", "of all processors together"
+
+
+def _slowdown(value: float) -> str:
+    """Write four digits, and no power of ten for large ones."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def _percent(share: float) -> str:

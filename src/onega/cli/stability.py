@@ -15,6 +15,7 @@ from onega.cli.options import (
     MapOption,
     SeedOption,
     TimezoneOption,
+    figures_option,
     read_trace,
 )
 from onega.core.errors import QueueingError
@@ -57,10 +58,7 @@ WaitingOption = Annotated[
 ]
 DrawsOption = Annotated[int, typer.Option(help="For montecarlo: sample size.")]
 ConfidenceOption = Annotated[float, typer.Option(help="Level of the intervals.")]
-FiguresOption = Annotated[
-    Path | None,
-    typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/stability.html."),
-]
+FiguresOption = Annotated[Path | None, figures_option("stability")]
 
 
 def register(app: typer.Typer) -> None:

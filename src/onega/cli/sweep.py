@@ -14,7 +14,7 @@ from onega.cli.experiment_options import (
     WorkersOption,
     chosen_workers,
 )
-from onega.cli.options import JsonOption
+from onega.cli.options import JsonOption, figures_option
 from onega.cli.run_progress import runs_progress
 from onega.core.errors import ExperimentError
 from onega.core.units import humanise_seconds
@@ -66,10 +66,7 @@ def sweep(
         Path | None,
         typer.Option("--table", metavar="FILE", help="Write all runs to FILE.csv or .parquet."),
     ] = None,
-    figures: Annotated[
-        Path | None,
-        typer.Option("--figures", metavar="DIR", help="Write the figures to DIR/sweep.html."),
-    ] = None,
+    figures: Annotated[Path | None, figures_option("sweep")] = None,
     json: JsonOption = False,
 ) -> None:
     """Run many simulations: grids, lists and random designs over policy, machine, load, seed.

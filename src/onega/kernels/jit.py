@@ -17,8 +17,10 @@ from typing import Any, TypeVar
 
 import numba
 from numba import types
-from numba.core import caching, cgutils
+from numba.core import caching, cgutils, event
 from numba.extending import intrinsic
+
+from onega.kernels import news
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -70,18 +72,25 @@ def _install_locators() -> None:
 _install_locators()
 
 
+class _Compiling(event.Listener):  # type: ignore[misc]
+    """Tells whoever waits; a kernel that is found in the cache makes no such event."""
+
+    def on_start(self, event: object) -> None:
+        news.compiling()
+
+    def on_end(self, event: object) -> None:
+        """Nobody asked when it ends."""
+
+
+event.register("numba:compile", _Compiling())
+
+
 def kernel(function: F) -> F:
     """Compile a function of numbers and arrays: no GIL, no fast-math, cached if possible."""
     try:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:  # numba: "no locator available": nowhere to write
         return numba.njit(nogil=True)(function)
-
-
-def cache_folder() -> str | None:
-    """Return where compiled kernels are kept; None if there is nowhere to write."""
-    probe: Any = kernel(cache_folder)  # never called: only its place in the cache matters
-    return getattr(probe.stats, "cache_path", None)
 
 
 def part(function: F) -> F:
@@ -151,8 +160,8 @@ def shift(typing_context: Any, array: Any, target: Any, source: Any, count: Any)
     return types.void(array, target, source, count), code
 
 
-def cache_directory() -> str | None:
-    """Where compiled kernels are kept on this machine; None if nowhere is writable."""
+def cache_folder() -> str | None:
+    """Return where compiled kernels are kept on this machine; None if nowhere is writable."""
 
     def probe() -> None:
         return None

@@ -68,7 +68,7 @@ class WorkloadModel(Plottable, Part):
     arrivals: Arrivals = field(default_factory=lambda: Arrivals(Poisson(600.0)))
     estimates: EstimateModel | None = None
     users: UserModel | None = None
-    learnt: str = "published parameters"
+    learnt: str = "given parameters"
 
     def __post_init__(self) -> None:
         if self.machine < 1:

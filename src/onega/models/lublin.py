@@ -112,6 +112,7 @@ class Lublin(WorkloadModel):
     level: float = 0.78
     limit: float = 12.0
     arrivals: Arrivals = field(default_factory=_published_arrivals)
+    learnt: str = "published parameters"
 
     def _check(self) -> None:
         shares = (self.serial, self.power_of_two, self.first)

@@ -304,7 +304,7 @@ def sample(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> byt
     finally:
         stream.close()  # type: ignore[attr-defined]
     if not start.strip():
-        raise TraceError("is empty; a job log has at least one line", path=path)
+        raise TraceError("is empty; at least one line is needed", path=path)
     for magic, what in _FOREIGN.items():
         if start.startswith(magic):
             raise TraceError(f"is {what}", path=path)
