@@ -103,13 +103,12 @@ def _check_initial(workload: Workload, initial: MachineState) -> None:
         )
 
 
-def chains(after: Ints) -> tuple[Ints, Ints, Ints]:
-    """Chain the jobs that wait for the same one, by row.
+def chains(after: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
+    """Chain the jobs that wait for the same one, by row; ``rows`` are those who wait for anybody.
 
     Returns the first who waits for each job, the next who waits for the same one (−1: nobody), and
     each waiting job's number among all of them; nothing if nobody waits.
     """
-    rows = np.flatnonzero(after >= 0)
     if rows.size == 0:
         return rows, rows, rows
     first, following = np.full(after.size, -1), np.full(after.size, -1)

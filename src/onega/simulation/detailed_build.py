@@ -69,7 +69,7 @@ class Prepared:
     @property
     def longest(self) -> float:
         """The longest time that any job is expected to take."""
-        return float(self.shapes.options.expect.max()) / min(self.machine.rates.rates)
+        return self.shapes.options.extent.expect / min(self.machine.rates.rates)
 
     @property
     def is_open_ended(self) -> bool:
@@ -94,7 +94,7 @@ class Prepared:
         if any(policy.order == MULTIFACTOR for policy in layout.policies):
             jobs = self.arrivals.jobs
             multifactor = groups.make_multifactor(jobs, self.users, machine.multifactor)
-        own, by_function = own_order(layout, dependent=bool((self.rows.after >= 0).any()))
+        own, by_function = own_order(layout, dependent=self.rows.followers.size > 0)
         rule = machine.interruption or Interruption()
         return Problem(
             self.t0,
@@ -171,7 +171,7 @@ def prepare(
         enforce_limits=enforce_limits,
         moldable=given.moldable,
         demands=given.demands,
-        fixed=np.isfinite(arrivals.start),
+        begun=arrivals.start,
     )
     shapes = _without_done(shapes, arrivals)
     links: Links = (setup.constant(jobs, -1, np.int64), setup.constant(jobs, 0.0))
@@ -180,14 +180,14 @@ def prepare(
         links = after, think
         findings.append(missing)
     resolved = Resolved() if given.events is None else resolve(given.events, jobs, layout)
-    submit = jobs.column("submit")
+    submit = jobs.submissions
     t0 = float(submit[links[0] < 0][0] if given.dependencies else submit[0])
     if given.initial is not None:
         t0 = given.initial.time
     places, strays = _places(jobs, layout)
     cap = None
     if POWER in layout.shared:
-        longest = float(shapes.options.expect.max()) / min(machine.rates.rates)
+        longest = shapes.options.extent.expect / min(machine.rates.rates)
         cap = capacity(layout, resolved.caps, jobs.meta, (t0, _horizon(submit, t0, longest)))
     shapes, misfits = _fit(jobs, layout, shapes, places, cap)
     return Prepared(
@@ -247,7 +247,7 @@ def _fit(
 
 def _without_done(shapes: Shapes, arrivals: Arrivals) -> Shapes:
     """Take away what waiting jobs of the initial state have saved in checkpoints."""
-    if not arrivals.done.any():
+    if arrivals.before == 0 or not arrivals.done.any():
         return shapes
     saved = np.where(np.isnan(arrivals.start), arrivals.done, 0.0)
     old, less = shapes.options, saved[shapes.job]
@@ -258,7 +258,7 @@ def _without_done(shapes: Shapes, arrivals: Arrivals) -> Shapes:
 
 
 def _horizon(submit: Floats, t0: float, longest: float) -> float:
-    last = max(float(submit.max()), t0)
+    last = max(float(submit[-1]), t0)
     return last + max(4 * longest, 0.25 * (last - t0), 2 * DAY)
 
 
@@ -270,7 +270,7 @@ def _job_rows(
     links: Links,
     seed: SeedSequence,
 ) -> JobRows:
-    submit = arrivals.jobs.column("submit")
+    submit = arrivals.jobs.submissions
     count = submit.size
     first, options = shapes.job, setup.constant(arrivals.jobs, 1, np.int64)
     if shapes.job.size > count:
@@ -314,7 +314,7 @@ def _patience(
     """Draw when each job is cancelled if it still waits then: those submitted by the clock."""
     if law is None:
         return None
-    submit = arrivals.jobs.column("submit")
+    submit = arrivals.jobs.submissions
     due = submit + draws.draw(law, submit.size, seed, draws.PATIENCE)
     if arrivals.before:
         due[arrivals.row_of(np.arange(submit.size)) < arrivals.before] = np.nan

@@ -94,14 +94,15 @@ def fitting(
 
 def _all_fit(layout: Layout, shapes: Shapes, limits: Ints) -> bool:
     """Tell whether there is room everywhere for what is as large as the largest in all respects."""
-    if shapes.options.procs.max() > limits.min(initial=MOST_PROCS):
+    largest = shapes.options.extent
+    if largest.procs > limits.min(initial=MOST_PROCS):
         return False
-    options, parts = shapes.options, np.arange(len(layout.partitions))
-    # One column after the other: rows are too short to go along.
-    chunk = np.array([column.max() for column in options.chunk.T])
-    demand = np.array([column.max() for column in options.demand.T])
-    room = _room(np.tile(chunk, (parts.size, 1)), layout, parts)
-    return bool((room >= options.chunks.max()).all() and (demand <= layout.nodes.shared).all())
+    parts = np.arange(len(layout.partitions))
+    room = _room(np.tile(largest.chunk, (parts.size, 1)), layout, parts)
+    if not (room >= largest.chunks).all():
+        return False
+    amounts = zip(shapes.options.demand.T, layout.nodes.shared, strict=True)
+    return all(column.max() <= limit for column, limit in amounts)
 
 
 def _fits_nodes(shapes: Shapes, layout: Layout, partition: Ints) -> Flags:

@@ -113,6 +113,10 @@ class Accounts:
 def make_accounts(workload: Workload, cluster: Cluster, queue: Ints, users: Users) -> Accounts:
     """Make accounts of queues, of users, and of users within queues."""
     queues, people = cluster.queues, users.names.size
+    if not queues and cluster.user_limits is None:
+        nothing = np.empty(0, np.int64)
+        nobody = constant(workload, -1, np.int64)
+        return Accounts(np.broadcast_to(nobody[:, None], (len(workload), 3)), nothing, nothing)
     limits: list[tuple[int | None, int | None]] = []
 
     def opened(asked: tuple[int | None, int | None], members: int) -> int:
@@ -122,9 +126,6 @@ def make_accounts(workload: Workload, cluster: Cluster, queue: Ints, users: User
         limits.extend([asked] * members)
         return len(limits) - members
 
-    if not queues and cluster.user_limits is None:
-        nothing = np.empty(0, np.int64)
-        return Accounts(np.broadcast_to(np.int64(-1), (len(workload), 3)), nothing, nothing)
     of_job = np.full((len(workload), 3), -1, np.int64)
     whole = np.array([opened((one.max_jobs, one.max_procs), 1) for one in queues])
     if queues:

@@ -9,26 +9,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from onega.kernels import detailed_codes as codes
 from onega.kernels import detailed_state as layout
 from onega.kernels.engine import DUE, SWITCH
 from onega.kernels.heap import ENTRY
+from onega.simulation.detailed_arrays import FLAG, FLOAT, INT, Addressed, Array
 from onega.simulation.detailed_arrivals import chains
 from onega.simulation.detailed_planes import bits_of, depth_bits, is_unit, planes_of, words_of
 from onega.simulation.detailed_problem import Outcome, Problem
 from onega.simulation.detailed_reduce import reduced
 from onega.simulation.detailed_worth import users_of, weights_of, worths_of
 from onega.simulation.setup import CONTROL_CODES, make_levels
-
-Array = npt.NDArray[Any]
-
-PLACES = {
-    name: (place, layout.STATE[place].kind == "f")
-    for place, name in enumerate(layout.STATE.names or ())
-}
-"""Where each field of the state stands, and whether it is no whole number; all are 8 bytes wide."""
 
 LOG_ROOM = 1 << 16
 MOST_ROOM = 1 << 22
@@ -38,42 +30,23 @@ LOGS = {"log": "logged", "stretch": "stretches", "switches": "switches"}
 """Logs, and the counters of their lines."""
 
 
-class Memory:
+class Memory(Addressed):
     """Arrays of a run by name, and ``state``, the record with their addresses."""
 
     def __init__(self, problem: Problem) -> None:
         cores, steps = problem.nodes.capacity[:, 0], problem.calendar.step_resource
+        super().__init__()
         self.problem = problem = reduced(problem)
-        self.state = np.zeros(1, layout.STATE)
-        self._whole, self._real = self.state.view(np.int64), self.state.view(np.float64)
-        self.arrays: dict[str, Array] = {}
         self._taken: dict[str, list[Array]] = {name: [] for name in LOGS}
         self._sizes()
-        self.bind("cores", cores[self.numbers], np.int64)
-        self.bind("step_number", steps, np.int64)
+        self.bind("cores", cores[self.numbers], INT)
+        self.bind("step_number", steps, INT)
         self._columns()
         self._rules()
         self._results()
         self._machine()
         self._running()
         self._tables()
-
-    def bind(self, name: str, values: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> Array:
-        """Keep an array and note its address; it is copied only if its layout asks for it."""
-        array = np.ascontiguousarray(values, dtype)
-        self.arrays[name] = array
-        self._whole[PLACES[f"{name}_at"][0]] = array.ctypes.data
-        return array
-
-    @property
-    def address(self) -> int:
-        """Where the kernel finds the state."""
-        return int(self.state.ctypes.data)
-
-    def _set(self, **values: float) -> None:
-        for name, value in values.items():
-            place, real = PLACES[name]
-            (self._real if real else self._whole)[place] = value
 
     def _sizes(self) -> None:
         """Count, and bring the nodes of each partition together."""
@@ -84,13 +57,15 @@ class Memory:
         self.kinds = nodes.capacity.shape[1]
         self.shared = nodes.shared.size
         self.parts = problem.partitions.order.size
-        self.numbers = np.argsort(nodes.partition, kind="stable")
-        self.places = np.empty(self.nodes, np.int64)
-        self.places[self.numbers] = np.arange(self.nodes)
-        self.capacity = np.ascontiguousarray(nodes.capacity[self.numbers], np.float64)
-        sleep = problem.sleep
-        ahead = sleep is not None and sleep.wake_ahead
-        self._set(
+        self.numbers = self.places = np.arange(self.nodes)
+        self.capacity = nodes.capacity
+        if self.parts > 1:
+            self.numbers = np.argsort(nodes.partition, kind="stable")
+            self.places = np.empty(self.nodes, INT)
+            self.places[self.numbers] = np.arange(self.nodes)
+            self.capacity = nodes.capacity[self.numbers]
+        sleep, extent = problem.sleep, options.extent
+        self.set(
             jobs=self.jobs,
             kinds=self.kinds,
             shared=self.shared,
@@ -99,55 +74,55 @@ class Memory:
             accounts=problem.account_jobs.size,
             pooled=nodes.pooled,
             unit=is_unit(problem),
-            molded=bool((problem.jobs.options > 1).any()),
+            molded=options.procs.size > self.jobs,  # everybody has one at least
             wholes=bool(problem.partitions.whole.any()),
-            longest=float(options.expect.max(initial=0.0)),
-            all_need=bool(options.chunks.min() > 0 and options.chunk[:, 0].min() > 0),
+            longest=extent.expect,
+            all_need=extent.least_chunks > 0 and extent.least_chunk[0] > 0,
             sleeps=0 if sleep is None else sleep.timeout.size,
-            wake_ahead=ahead,
+            wake_ahead=sleep is not None and sleep.wake_ahead,
         )
 
     def _columns(self) -> None:
         """Point to the problem's own columns."""
         jobs, options = self.problem.jobs, self.problem.options
-        for name in ("submit", "launch", "completion", "think"):
+        for name in ("submit", "launch", "completion", "think", "initial_start", "initial_done"):
             self.bind(name, getattr(jobs, name))
         for name in ("partition", "rank", "queue_rank", "first_option", "options", "after"):
-            self.bind(name, getattr(jobs, name), np.int64)
-        self.bind("account", jobs.accounts if self.problem.account_jobs.size else (), np.int64)
-        self.bind("limited", jobs.limited.view(np.uint8), np.uint8)
-        self.bind("initial_start", jobs.initial_start)
-        self.bind("initial_done", jobs.initial_done)
-        plain = (jobs.after < 0) & np.isnan(jobs.initial_start)
-        self.bind("plain", plain.view(np.uint8), np.uint8)
+            self.bind(name, getattr(jobs, name), INT)
+        self.bind("account", jobs.accounts if self.problem.account_jobs.size else (), INT)
+        self.bind("limited", jobs.limited.view(np.uint8), FLAG)
+        plain = np.ones(self.jobs, FLAG)
+        plain[jobs.followers] = plain[jobs.begun] = 0
+        self.bind("plain", plain, FLAG)
         for name in ("work", "expect", "chunk", "demand"):
             self.bind(name, getattr(options, name))
         for name in ("procs", "chunks"):
-            self.bind(name, getattr(options, name), np.int64)
+            self.bind(name, getattr(options, name), INT)
         self._dependents()
 
     def _dependents(self) -> None:
         """Lay out who waits for whom."""
-        count = int((self.problem.jobs.after >= 0).sum())
-        first, following, number = chains(self.problem.jobs.after)
-        self.bind("first_dependent", first, np.int64)
-        self.bind("next_dependent", following, np.int64)
-        self.bind("dependent", number, np.int64)
-        self.bind("later_heap", np.zeros(count, ENTRY), ENTRY)
-        self.bind("came", np.zeros(count + 1), np.int64)
-        self._set(dependents=count > 0, pending=count)
+        jobs = self.problem.jobs
+        count = jobs.followers.size
+        for name, values in zip(
+            ("first_dependent", "next_dependent", "dependent"),
+            chains(jobs.after, jobs.followers),
+            strict=True,
+        ):
+            self.bind(name, values, INT)
+        self.room("later_heap", count, ENTRY)
+        self.room("came", count + 1, INT)
+        self.set(dependents=count > 0, pending=count)
 
     def _rules(self) -> None:
         """Set rates, priorities, sleep and what becomes of interrupted jobs."""
         problem = self.problem
-        control = problem.rates
-        draws = np.zeros(0)
+        control, sleep = problem.rates, problem.sleep
         if control.kind == "random":
-            draws = np.asarray(problem.draws).reshape(2, self.jobs).T.ravel()
-        self.bind("draws", draws)
+            self.bind("draws", np.asarray(problem.draws).reshape(2, self.jobs).T.ravel())
         levels = make_levels(control)
         self.bind("rates", levels, levels.dtype)
-        self._set(
+        self.set(
             control=CONTROL_CODES[control.kind],
             levels=levels.size,
             p_low=control.p_low,
@@ -160,78 +135,70 @@ class Memory:
             timer=np.inf,
             usage_since=problem.t0,
         )
-        self._set(**weights_of(problem))
-        self.bind("users", users_of(problem), layout.USER)
-        self.bind("worths", worths_of(problem, int(self.arrays["cores"].sum())), layout.WORTH)
-        sleep = problem.sleep
-        self.bind("timeout", np.zeros(0) if sleep is None else sleep.timeout)
-        self.bind("delay", np.zeros(0) if sleep is None else sleep.delay)
+        if problem.multifactor is not None:
+            self.set(**weights_of(problem))
+            self.bind("users", users_of(problem), layout.USER)
+            self.bind("worths", worths_of(problem, int(self.arrays["cores"].sum())), layout.WORTH)
+        if sleep is not None:
+            self.bind("timeout", sleep.timeout)
+            self.bind("delay", sleep.delay)
 
     def _results(self) -> None:
         """Make room for what becomes of each job."""
         for name in ("submitted", "start", "ended"):
-            self.bind(name, np.full(self.jobs, np.nan))
+            self.empty(name, self.jobs, FLOAT).fill(np.nan)
+        for name, code in (("state", codes.UNSTARTED), ("option", -1)):
+            self.empty(name, self.jobs, INT).fill(code)
+        self.empty("slot_of", self.jobs, INT)
         for name in ("lost", "saved"):
             self.bind(name, np.zeros(self.jobs))
-        self.bind("phase", np.zeros(self.jobs, np.uint8), np.uint8)
-        self.bind("slot_of", np.empty(self.jobs, np.int64), np.int64)
-        self.bind("state", np.full(self.jobs, codes.UNSTARTED), np.int64)
-        self.bind("option", np.full(self.jobs, -1), np.int64)
+        self.bind("phase", np.zeros(self.jobs, FLAG), FLAG)
 
     def _machine(self) -> None:
         """Lay out nodes, rows of free amounts, partitions and accounts."""
-        problem, capacity = self.problem, self.capacity
+        problem, capacity, shared = self.problem, self.capacity, self.problem.nodes.shared
         hosts = problem.nodes.partition[self.numbers]
-        row = np.concatenate([capacity.ravel(), problem.nodes.shared])
-        totals = np.zeros((self.parts, self.kinds))
-        np.add.at(totals, hosts, np.maximum(capacity, 0.0))
+        row = np.concatenate([capacity.ravel(), shared])
+        totals = [np.bincount(hosts, some, self.parts) for some in np.maximum(capacity, 0.0).T]
         self.bind("capacity", capacity)
-        self.bind("number", self.numbers, np.int64)
-        self.bind("hosts", hosts, np.int64)
-        self.bind("free", capacity.copy())
-        self.bind("avail", row.copy())
-        self.bind("later", row.copy())
-        self.bind("window", row.copy())
-        self.bind("both", row.copy())
-        self.bind("total_avail", totals)
-        self.bind("total_both", totals.copy())
-        self.bind("total_later", np.zeros(self.kinds))
-        self.bind("capacity_now", problem.nodes.shared.copy())
-        self.bind("scratch_capacity", problem.nodes.shared.copy())
-        for name, value in (("up", 1), ("usable", 1), ("draining", 0)):
-            self.bind(name, np.full(self.nodes, value, np.uint8), np.uint8)
+        self.bind("number", self.numbers, INT)
+        self.bind("hosts", hosts, INT)
+        self.alike("free", capacity)
+        self.alike("avail later window both", row)
+        self.alike("total_avail total_both", np.transpose(totals))
+        self.room("total_later", self.kinds)
+        self.alike("capacity_now scratch_capacity", shared)
+        self.alike("up usable", np.ones(self.nodes, FLAG), FLAG)
+        self.room("draining", self.nodes, FLAG)
         for name in ("jobs_on", "scratch"):
-            self.bind(name, np.zeros(self.nodes, np.int64), np.int64)
+            self.room(name, self.nodes, INT)
         counted = (problem.partitions.placement != codes.FIRST_FIT).any()
-        most = int(capacity[:, 0].max()) if counted else 0
-        self.bind("rooms", np.zeros(most + 1, np.int64), np.int64)
-        depths = depth_bits(problem)
-        self.bind("depth_bits", depths, np.int64)
-        self.bind("planned", np.zeros((self.parts, depths.shape[1]), np.int64), np.int64)
-        some = np.zeros(64 * (self.nodes // 64 + 1), dtype=bool)
-        some[: self.nodes] = capacity[:, 0] >= 1
-        some[self.nodes] = True
-        self.bind("bits", np.packbits(some, bitorder="little").view(np.int64), np.int64)
+        self.room("rooms", int(capacity[:, 0].max()) + 1 if counted else 1, INT)
         self._bits(hosts)
-        self.bind("got", np.zeros(self.nodes + 1, layout.GOT), layout.GOT)
-        self.bind("since", np.full(self.nodes, problem.t0))
-        self.bind("down_since", np.zeros(self.nodes))
-        accounts = problem.account_jobs.size
-        left = np.zeros(accounts, layout.ACCOUNT)
-        left["jobs"] = problem.account_jobs
-        left["procs"] = problem.account_procs
-        self.bind("accounts_left", left, layout.ACCOUNT)
+        self.room("got", self.nodes + 1, layout.GOT)
+        self.alike("since", np.full(self.nodes, problem.t0))
+        self.room("down_since", self.nodes)
+        if problem.account_jobs.size:
+            self.room("accounts_left", problem.account_jobs.size, layout.ACCOUNT)
+            left = self.arrays["accounts_left"]
+            left["jobs"], left["procs"] = problem.account_jobs, problem.account_procs
         self._partitions(hosts)
 
     def _bits(self, hosts: Array) -> None:
         """Lay out the nodes as bits too, if they may be."""
+        depths = depth_bits(self.problem)
+        self.bind("depth_bits", depths, INT)
+        self.room("planned", self.parts * depths.shape[1], INT)
+        some = np.zeros(64 * (self.nodes // 64 + 1), dtype=bool)
+        some[: self.nodes] = self.capacity[:, 0] >= 1
+        some[self.nodes] = True
+        self.bind("bits", np.packbits(some, bitorder="little").view(np.int64), INT)
         planes = planes_of(self.problem) if self.state["unit"][0] else 0
         self.words = words_of(hosts, self.parts)
         row = bits_of(self.capacity[:, 0], hosts, self.words, planes)
-        for name in ("avail", "later", "both"):
-            self.bind(f"{name}_bits", row.copy(), np.int64)
-        self.bind("up_bits", np.full(self.words[-1], -1), np.int64)
-        self._set(planes=planes)
+        self.alike("avail_bits later_bits both_bits", row, INT)
+        self.bind("up_bits", np.full(self.words[-1], -1), INT)
+        self.set(planes=planes)
 
     def _partitions(self, hosts: Array) -> None:
         """Lay out partitions, their queues and their stacks of idle processors."""
@@ -240,19 +207,19 @@ class Memory:
         members = np.array([self.jobs])
         if self.parts > 1:
             members = np.bincount(problem.jobs.partition, minlength=self.parts)
-        queues = np.concatenate([[0], np.cumsum(members + 2)])
-        widths = np.zeros(self.parts, np.int64)
+        widths = np.zeros(self.parts, INT)
         if problem.nodes.pooled and problem.sleep is not None:
-            np.add.at(widths, hosts, self.capacity[:, 0].astype(np.int64))
-        stacks = np.concatenate([[0], np.cumsum(widths + 3)])
-        table = np.zeros(self.parts, layout.PARTITION)
-        table["first"] = np.searchsorted(hosts, np.arange(self.parts))
-        table["last"] = np.searchsorted(hosts, np.arange(self.parts), side="right")
+            widths = np.bincount(hosts, self.capacity[:, 0], self.parts).astype(INT)
+        queues, stacks = (members + 2).cumsum(), (widths + 3).cumsum()
+        self.room("partitions", self.parts, layout.PARTITION)
+        table = self.arrays["partitions"]
+        edges = hosts.searchsorted(np.arange(self.parts + 1))
+        table["first"], table["last"] = edges[:-1], edges[1:]
         table["word"], table["last_word"] = self.words[:-1], self.words[1:]
         for name in ("order", "reservations", "placement", "whole"):
             table[name] = getattr(rules, name)
-        table["queue"] = queues[:-1]
-        table["stack"] = stacks[:-1]
+        table["queue"] = queues - members - 2
+        table["stack"] = stacks - widths - 3
         table["entries"] = widths > 0
         table["shadow"] = table["timer"] = np.inf
         asleep = problem.sleep is not None and not problem.nodes.pooled
@@ -260,21 +227,18 @@ class Memory:
         table["waking"] = -np.inf
         table["sorted"] = (rules.order == codes.STATIC) | (rules.order == codes.MULTIFACTOR)
         table["many"] = (rules.reservations > 1) | (self.shared > 0 and self.parts > 1)
-        self.bind("partitions", table, layout.PARTITION)
-        self.bind("queue", np.empty(queues[-1], layout.QUEUED), layout.QUEUED)
-        stack = np.zeros(stacks[-1], layout.STACKED)
-        stack["since"][stacks[:-1]] = problem.t0
-        stack["count"][stacks[:-1]] = widths
-        self.bind("stack", stack, layout.STACKED)
+        self.empty("queue", int(queues[-1]), layout.QUEUED)
+        self.room("stack", int(stacks[-1]), layout.STACKED)
+        stack = self.arrays["stack"]
+        stack["since"][table["stack"]] = problem.t0
+        stack["count"][table["stack"]] = widths
         claims = self.jobs + 1 if self.shared > 0 and self.parts > 1 else 1
-        self.bind("claims", np.zeros(claims, layout.CLAIM), layout.CLAIM)
+        self.room("claims", claims, layout.CLAIM)
 
     def _most_links(self) -> int:
         """Return a bound on the pieces in which running jobs may lie on nodes."""
-        chunk = self.problem.options.chunk
         most = self.jobs * max(1, int(np.bincount(self.problem.nodes.partition).max()))
-        for k in range(self.kinds):
-            least = chunk[:, k].min() if chunk.size else 0.0
+        for k, least in enumerate(self.problem.options.extent.least_chunk):
             if least > 0:
                 most = min(most, int(np.floor(self.capacity[:, k] / least).sum()))
         return most + 1
@@ -283,69 +247,78 @@ class Memory:
         """Make slots and heaps for those on processors."""
         pieces = self._most_links()
         running = min(self.jobs, pieces) + 1
-        spare = np.zeros(running, layout.SLOT)
-        spare["spare"] = np.arange(running)[::-1]
-        self.bind("slots", spare, layout.SLOT)
         pieces = max(pieces, running)  # in a pool each slot has a link of its own
-        links = np.zeros(pieces, layout.LINK)
-        links["spare"] = np.arange(pieces)[::-1]
-        self.bind("links", links, layout.LINK)
-        self._set(spare_slot=running, spare_link=pieces)
-        self.bind("ends", np.zeros(running + 1, layout.END), layout.END)
+        for name, dtype, count in (("slots", layout.SLOT, running), ("links", layout.LINK, pieces)):
+            self.room(name, count, dtype)
+            self.arrays[name]["spare"] = np.arange(count)[::-1]
+        self.set(spare_slot=running, spare_link=pieces)
+        self.room("ends", running + 1, layout.END)
         for name in ("work_heap", "time_heap"):
-            self.bind(name, np.zeros(running, ENTRY), ENTRY)
-        self.bind("sizes", np.zeros(4), np.int64)
-        self.bind("due", np.zeros(running, DUE), DUE)
-        self.bind("victims", np.zeros(running), np.int64)
+            self.room(name, running, ENTRY)
+        self.room("sizes", 4, INT)
+        self.room("due", running, DUE)
+        self.room("victims", running, INT)
         self._grow("attempts", layout.ATTEMPT, LOG_ROOM + 2 * self.jobs)
         room = min(MOST_ROOM, LOG_ROOM + 4 * self.jobs)
         self._grow("log", layout.LOGGED, room)
         self._grow("stretch", layout.STRETCH, room)
         self._grow("switches", SWITCH, LOG_ROOM)
 
-    def _grow(self, name: str, dtype: npt.DTypeLike, room: int) -> None:
+    def _grow(self, name: str, dtype: np.dtype[Any], room: int) -> None:
         """Make a log larger, with what it has."""
-        larger = np.empty(room, dtype)
-        if name in self.arrays:
-            larger[: self.arrays[name].size] = self.arrays[name]
-        self.bind(name, larger, dtype)
-        self._set(**{{"switches": "switch", "attempts": "attempt"}.get(name, name) + "_room": room})
+        old = self.arrays.get(name)
+        larger = self.empty(name, room, dtype)
+        if old is not None:
+            larger[: old.size] = old
+        self.set(**{{"switches": "switch", "attempts": "attempt"}.get(name, name) + "_room": room})
 
     def _tables(self) -> None:
         """Lay out the table of events and the calendar."""
         events, calendar = self.problem.events, self.problem.calendar
-        self.bind("row_time", events.time)
-        self.bind("row_code", events.code, np.int64)
-        self.bind("row_job", events.job, np.int64)
-        self.bind("row_node", self._place_of(events.node), np.int64)
-        real = calendar.end > np.maximum(calendar.begin, self.problem.t0)
-        end = calendar.end[real]
-        self.bind("begin", calendar.begin[real])
-        self.bind("end_of", end)
-        self.bind("reserved_node", self._place_of(calendar.node[real]), np.int64)
-        self.bind("reserved_amount", calendar.amount[real])
-        self.bind("by_end", np.argsort(end, kind="stable"), np.int64)
-        self.bind("step_time", calendar.step_time)
-        self.bind("step_resource", calendar.step_resource, np.int64)
-        self.bind("step_capacity", calendar.step_capacity)
-        ahead = 2 * end.size + calendar.step_time.size + 1
-        self.bind("changes", np.zeros(ahead, layout.CHANGE), layout.CHANGE)
-        self.bind("dips", np.zeros(ahead, layout.DIP), layout.DIP)
+        stops = False
+        if events.time.size:
+            self.bind("row_time", events.time)
+            self.bind("row_code", events.code, INT)
+            self.bind("row_job", events.job, INT)
+            self.bind("row_node", self._place_of(events.node), INT)
+            code = events.code
+            stops = bool(((code == codes.FAIL) | (code == codes.INTERRUPT)).any())
+        withdrawals = self._reservations() if calendar.end.size else 0
+        if calendar.step_time.size:
+            self.bind("step_time", calendar.step_time)
+            self.bind("step_resource", calendar.step_resource, INT)
+            self.bind("step_capacity", calendar.step_capacity)
+        ahead = 2 * withdrawals + calendar.step_time.size + 1
+        self.room("changes", ahead, layout.CHANGE)
+        self.room("dips", ahead, layout.DIP)
         for name in ("dip_values", "dip_base"):
-            self.bind(name, np.zeros(ahead * self.kinds))
-        stops = ((events.code == codes.FAIL) | (events.code == codes.INTERRUPT)).any() or end.size
-        self._set(
+            self.room(name, ahead * self.kinds)
+        self.set(
             rows=events.time.size,
-            withdrawals=end.size,
+            withdrawals=withdrawals,
             steps=calendar.step_time.size,
-            restarts=bool(stops) and self.problem.on_interrupt != codes.LOSE,
+            restarts=(stops or withdrawals > 0) and self.problem.on_interrupt != codes.LOSE,
             listed=-np.inf,
             node_change=np.inf,
             node_dip=np.inf,
         )
 
+    def _reservations(self) -> int:
+        """Lay out the reservations that are ever on; return how many there are."""
+        calendar = self.problem.calendar
+        real = calendar.end > np.maximum(calendar.begin, self.problem.t0)
+        end = calendar.end[real]
+        self.bind("begin", calendar.begin[real])
+        self.bind("end_of", end)
+        self.bind("reserved_node", self._place_of(calendar.node[real]), INT)
+        self.bind("reserved_amount", calendar.amount[real])
+        self.bind("by_end", np.argsort(end, kind="stable"), INT)
+        return int(end.size)
+
     def _place_of(self, numbers: Array) -> Array:
         """Return where nodes stand here; −1 stays."""
+        if self.parts == 1:
+            return numbers
         return np.where(numbers >= 0, self.places[np.maximum(numbers, 0)], -1)
 
     def _empty_logs(self) -> None:

@@ -25,7 +25,7 @@ def is_unit(problem: Problem) -> bool:
     return bool(
         capacity.shape[1] == 1
         and not problem.partitions.whole.any()
-        and problem.options.chunk.min() == problem.options.chunk.max() == 1.0
+        and problem.options.extent.least_chunk[0] == problem.options.extent.chunk[0] == 1.0
         and (capacity == np.floor(capacity)).all()
         and (amounts == np.floor(amounts)).all()
     )

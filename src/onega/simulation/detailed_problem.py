@@ -7,7 +7,8 @@ partitions, users and options by number from 0. Seconds, processors, any unit of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class JobRows:
     """One entry per job, in the order of arrival (submission, then row).
 
@@ -69,8 +70,30 @@ class JobRows:
     initial_start: Floats
     initial_done: Floats
 
+    @cached_property
+    def followers(self) -> Ints:
+        """Rows that wait for others."""
+        return np.flatnonzero(self.after >= 0)
+
+    @cached_property
+    def begun(self) -> Ints:
+        """Rows that run at the beginning."""
+        return np.flatnonzero(~np.isnan(self.initial_start))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Extent:
+    """The least and the most of columns of `Options`; of chunks for each node resource."""
+
+    procs: float
+    expect: float
+    least_chunks: float
+    chunks: float
+    least_chunk: Floats
+    chunk: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Options:
     """Shapes that jobs may take; rigid jobs have one each.
 
@@ -90,6 +113,26 @@ class Options:
     chunks: Ints
     chunk: Floats
     demand: Floats
+
+    @cached_property
+    def extent(self) -> Extent:
+        """The least and the most of all but the demand."""
+        # One column after the other: rows are too short to go along.
+        columns = self.chunk.T
+        return Extent(
+            float(self.procs.max(initial=0)),
+            float(self.expect.max(initial=0.0)),
+            float(self.chunks.min()),
+            float(self.chunks.max()),
+            np.array([column.min() for column in columns]),
+            np.array([column.max() for column in columns]),
+        )
+
+    def demanding(self, demand: Floats) -> Options:
+        """Return the same options with another demand; what is known of them stays known."""
+        options = replace(self, demand=demand)
+        vars(options)["extent"] = self.extent
+        return options
 
 
 @dataclass(frozen=True, slots=True, eq=False)

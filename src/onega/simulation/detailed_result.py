@@ -95,9 +95,10 @@ def _as_run(
 ) -> Workload:
     """Give dependent jobs the submission, and moldable ones the shape, that they had in the run."""
     jobs, options = problem.jobs, problem.options
-    followed = np.flatnonzero(jobs.after >= 0)
-    followed = followed[np.isfinite(outcome.submit[followed])]
-    molded = np.flatnonzero((jobs.options > 1) & (outcome.option >= 0))
+    followed = jobs.followers[np.isfinite(outcome.submit[jobs.followers])]
+    molded = np.empty(0, np.int64)
+    if options.procs.size > jobs.submit.size:  # else everybody has one
+        molded = np.flatnonzero((jobs.options > 1) & (outcome.option >= 0))
     if followed.size + molded.size == 0:
         return workload
     taken = outcome.option[molded]
@@ -122,6 +123,8 @@ def _as_run(
 
 
 def _history(problem: Problem, outcome: Outcome) -> RateHistory:
+    if outcome.switch_time.size == 0:
+        return RateHistory(np.array([problem.t0]), np.zeros(1, np.int64), problem.rates.rates)
     return RateHistory.joined(
         problem.t0, outcome.switch_time, outcome.switch_level, problem.rates.rates
     )

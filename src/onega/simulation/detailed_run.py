@@ -57,8 +57,7 @@ def run(problem: Problem, *, progress: Progress | None = None) -> Outcome:
 
 def _load_initial(problem: Problem, memory: Memory) -> None:
     """Put the jobs onto the machine that run at the beginning, in the order of their starts."""
-    begun = problem.jobs.initial_start
-    rows = np.flatnonzero(~np.isnan(begun))
+    rows, begun = problem.jobs.begun, problem.jobs.initial_start
     if rows.size == 0:
         return
     stuck = load(memory.address, rows[np.argsort(begun[rows], kind="stable")])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from onega.core.report import Finding
 from onega.core.speedup import Speedup, widths_on_offer
 from onega.core.tables import TableLike, cast_column, frame_of
 from onega.core.workload import Workload
+from onega.kernels.easy import Columns
 from onega.kernels.shapes import Offered, Own, Shaped, offer_shapes
 from onega.simulation.detailed_layout import POWER, Layout
 from onega.simulation.detailed_problem import Flags, Floats, Ints, Options
@@ -73,7 +74,7 @@ def make_shapes(
     enforce_limits: bool,
     moldable: Speedup | TableLike | None,
     demands: TableLike | None,
-    fixed: Flags,
+    begun: Floats,
 ) -> tuple[Shapes, list[Finding]]:
     """Make the options of all jobs, job by job: of a law each job's own shape first.
 
@@ -87,19 +88,23 @@ def make_shapes(
         Cut work at the estimate.
     moldable, demands
         See `onega.simulate`.
-    fixed
-        Jobs that keep their own shape: those that run already.
+    begun
+        Since when a job runs already, which keeps its own shape (NaN: it doesn't).
     """
     findings: list[Finding] = []
-    count = None
+    wanted = _wanted(workload, layout, demands, findings)
     if moldable is None:
-        (_, work, expect, procs), _, _, limited = make_jobs(
-            workload, policy, enforce_limits=enforce_limits
-        )
-        job = rows(workload)
+
+        def make() -> Shapes:
+            jobs = make_jobs(workload, policy, enforce_limits=enforce_limits)
+            return _cut(rows(workload), jobs.columns, wanted, layout, jobs.limited)
+
+        name = f"shapes: {policy.knowledge}, limits={enforce_limits}, {layout.resources}"
+        # Without demands they are the same for all runs of a workload.
+        shapes = workload.once(name, make) if demands is None else make()
     else:
         (job, procs, runtime, estimate), count = _widths(
-            workload, layout.cluster.procs, moldable, fixed, findings
+            workload, layout.cluster.procs, moldable, np.isfinite(begun), findings
         )
         limited, work = np.zeros(job.size, bool), runtime
         if enforce_limits:
@@ -110,12 +115,25 @@ def make_shapes(
             # Not a number is not above 0 either.
             every = estimate.min() > 0
             expect = estimate if every else np.where(estimate > 0, estimate, work)
-    wanted = _wanted(workload, layout, demands, findings)
-    if job.size > len(workload):
-        wanted = {name: values[job] for name, values in wanted.items()}
+        if job.size > len(workload):
+            wanted = {name: values[job] for name, values in wanted.items()}
+        columns = Columns(work, work, expect, procs)
+        shapes = replace(_cut(job, columns, wanted, layout, limited), count=count)
+    if layout.shared:
+        options = shapes.options
+        demand = _demand(options.procs, wanted, layout)
+        shapes = replace(shapes, options=options.demanding(demand))
+    return shapes, findings
+
+
+def _cut(
+    job: Ints, columns: Columns, wanted: dict[str, Floats], layout: Layout, limited: Flags
+) -> Shapes:
+    """Cut options into chunks; what they need of machine-wide resources isn't said yet."""
+    _, work, expect, procs = columns
     chunks, chunk = _chunks(procs, wanted, layout)
-    options = Options(procs, work, expect, chunks, chunk, _demand(procs, wanted, layout))
-    return Shapes(job, options, limited, count), findings
+    nothing = np.empty((procs.size, 0))
+    return Shapes(job, Options(procs, work, expect, chunks, chunk, nothing), limited)
 
 
 def row_of_job(workload: Workload, ids: pl.Series) -> Ints:
