@@ -63,6 +63,15 @@ def lasts(s: Record, number: int) -> bool:
 
 
 @small
+def head_blocked(s: Record, number: int) -> bool:
+    """Tell whether accounts may no longer allow what is reserved for the first of a queue."""
+    if s.accounts == 0:
+        return False
+    head = queued(s.queue_at)[partitions(s.partitions_at)[number].head].job
+    return choices(s, head)[1] > 1 or none_allowed(s, head)
+
+
+@small
 def lone_newcomer(s: Record, number: int, v: float) -> int:
     """Return where the newcomer stands who alone is to be decided on; NOBODY, or EVERYBODY.
 
@@ -77,12 +86,10 @@ def lone_newcomer(s: Record, number: int, v: float) -> int:
         return NOBODY
     if p.newcomers > 1 or p.newcomer <= p.head:
         return EVERYBODY
-    if s.accounts > 0:
-        head = queued(s.queue_at)[p.head].job
-        if choices(s, head)[1] > 1 or none_allowed(s, head):
-            return EVERYBODY
-        if none_allowed(s, queued(s.queue_at)[p.newcomer].job):
-            return NOBODY
+    if head_blocked(s, number):
+        return EVERYBODY
+    if s.accounts > 0 and none_allowed(s, queued(s.queue_at)[p.newcomer].job):
+        return NOBODY
     return p.newcomer if p.reserved else NOBODY
 
 

@@ -14,15 +14,7 @@ import numpy as np
 from onega.kernels.addressed import callee, floats, ints, move, small
 from onega.kernels.detailed_ahead import fits_dips, fits_on, outlasts_dips, time_by_ends, time_of
 from onega.kernels.detailed_bits import first_fit_ones, place_bits
-from onega.kernels.detailed_choose import (
-    NOBODY,
-    allowed,
-    call_newcomer,
-    lasts,
-    lone_newcomer,
-    none_allowed,
-    shorter,
-)
+from onega.kernels.detailed_choose import allowed, lasts, none_allowed, shorter
 from onega.kernels.detailed_codes import FIRST_FIT, NO_BACKFILL
 from onega.kernels.detailed_deepen import lower_dips, reserve_dips
 from onega.kernels.detailed_depth import (
@@ -32,7 +24,7 @@ from onega.kernels.detailed_depth import (
     may_wake,
     plan_nodes,
 )
-from onega.kernels.detailed_dips import known_until, look_ahead, look_through
+from onega.kernels.detailed_dips import look_ahead, look_through
 from onega.kernels.detailed_easy import first_time, reserve_nodes
 from onega.kernels.detailed_held_bits import build_bits, narrow_bits
 from onega.kernels.detailed_hold import start_here
@@ -196,7 +188,7 @@ def _reaches(s: Record, number: int, until: float, v: float) -> bool:
 
 
 @callee
-def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
+def begin(s: Record, number: int, job: int, option: int, v: float) -> None:
     """Start a job that fits, and narrow what is left beside the reservation."""
     p = partitions(s.partitions_at)[number]
     until = v + known_left(s, job, option)
@@ -246,7 +238,7 @@ def _begin(s: Record, number: int, job: int, option: int, v: float) -> None:
 
 
 @small
-def _startable(s: Record, number: int, job: int, v: float) -> int:
+def startable(s: Record, number: int, job: int, v: float) -> int:
     """Return the shortest option that can start now, the reservation respected; −1: none."""
     first, count = choices(s, job)
     best = -1
@@ -265,11 +257,11 @@ def _startable(s: Record, number: int, job: int, v: float) -> int:
 
 
 @small
-def _decide(s: Record, number: int, job: int, v: float) -> int:
+def decide(s: Record, number: int, job: int, v: float) -> int:
     """Return the option that starts now; −1 if none, reserving where due."""
     p = partitions(s.partitions_at)[number]
     if p.reserved or p.reservations == NO_BACKFILL:
-        return _startable(s, number, job, v)
+        return startable(s, number, job, v)
     option, count = choices(s, job)
     if count > 1:  # it may be over sooner if it waits for another shape
         option = _soonest(s, number, job, v)
@@ -310,37 +302,13 @@ def _next_beside(s: Record, number: int, read: int, size: int, v: float) -> int:
 
 
 @small
-def _next_chance(s: Record, number: int, read: int, size: int, v: float) -> int:
+def next_chance(s: Record, number: int, read: int, size: int, v: float) -> int:
     """Return where the next waiting job stands that may start beside the reservation."""
     while True:
         read = _next_beside(s, number, read, size, v)
         if s.dips == 0 or read == size or outlasts_dips(s, number, queued(s.queue_at)[read], v):
             return read
         read += 1
-
-
-@callee
-def lean_newcomer(s: Record, number: int) -> bool:
-    """Decide on a lone newcomer if nothing else has changed; False: a full pass is needed."""
-    v = clock(s)
-    known = known_until(s) if s.planned else np.inf
-    if known == -np.inf:
-        return False
-    at = lone_newcomer(s, number, v)
-    if at < 0:
-        return at == NOBODY
-    one = queued(s.queue_at)[at]
-    if s.planned:
-        longest = s.longest if s.molded else one.expect
-        if s.parts > 1 or v + longest > known:
-            return False
-    if _next_chance(s, number, at, at + 1, v) == at:
-        job = one.job
-        option = _startable(s, number, job, v)
-        if option >= 0:
-            call_newcomer(s, number)
-            _begin(s, number, job, option, v)
-    return True
 
 
 @callee
@@ -365,15 +333,15 @@ def pass_lean(s: Record, number: int) -> None:
         if settled and s.all_need and totals[number] <= 0.0:
             break
         if p.reserved:
-            read = _next_chance(s, number, read, size, v)
+            read = next_chance(s, number, read, size, v)
             if read == size:
                 break
         job = queue[read].job
         if s.accounts == 0 or not none_allowed(s, job):
             before = p.reserved
-            option = _decide(s, number, job, v)
+            option = decide(s, number, job, v)
             if option >= 0:
-                _begin(s, number, job, option, v)
+                begin(s, number, job, option, v)
                 move(queue, kept, since, read - since)
                 kept += read - since
                 read += 1

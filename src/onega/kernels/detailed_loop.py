@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints, small
+from onega.kernels.detailed_alone import come_alone, lean_newcomer
 from onega.kernels.detailed_codes import DOWN, IDLE, MULTIFACTOR, SUBMITTED
 from onega.kernels.detailed_depth import looked_at, sink_deeper
 from onega.kernels.detailed_easy import newcomer_only, pass_simple
@@ -28,7 +29,7 @@ from onega.kernels.detailed_hold import (
     stop_work,
     take,
 )
-from onega.kernels.detailed_lean import lean_newcomer, pass_lean, plan_due
+from onega.kernels.detailed_lean import pass_lean, plan_due
 from onega.kernels.detailed_leave import end_job_here
 from onega.kernels.detailed_place import place_now, shared_fit
 from onega.kernels.detailed_queue import queue_add, recompute_keys, renew_keys, work_left
@@ -160,13 +161,12 @@ def _completions(s: Record) -> None:
         end_job_here(s, slot)
 
 
-@callee
-def _submit(s: Record, job: int, time: float) -> None:
-    """Let a job come."""
+@small
+def _come(s: Record, job: int, time: float) -> None:
+    """Let a job come; it isn't in its queue yet."""
     floats(s.submitted_at)[job] = time
     flags(s.phase_at)[job] = WAITING
     s.arrived += 1
-    s.pass_due = 1
     note(s, SUBMITTED, job, -1)
     if s.control != FIXED:
         if s.control == WORKLOAD:
@@ -176,7 +176,28 @@ def _submit(s: Record, job: int, time: float) -> None:
         control_arrival(s, levels, draws, rate_switches(s.switches_at), job)
     if partitions(s.partitions_at)[ints(s.partition_at)[job]].order == MULTIFACTOR:
         first_key(s, job)
+
+
+@callee
+def _submit(s: Record, job: int, time: float) -> None:
+    """Let a job come and wait for the next pass."""
+    _come(s, job, time)
+    s.pass_due = 1
     queue_add(s, job)
+
+
+@small
+def _is_lone(s: Record) -> bool:
+    """Tell whether the next job comes now, nobody else, and nothing else has happened."""
+    job, submit = s.next_job, floats(s.submit_at)
+    return (
+        s.direct > 0
+        and s.lean > 0
+        and not s.pass_due
+        and job < s.jobs
+        and submit[job] <= s.now
+        and (job + 1 == s.jobs or submit[job + 1] > s.now)
+    )
 
 
 @inlined
@@ -199,9 +220,28 @@ def _due_dependents(s: Record) -> int:
     return count
 
 
+@small
+def _look_at_timers(s: Record) -> None:
+    """After decisions: see anew when to wake ahead, and do so where it is time to."""
+    if s.wake_ahead:
+        set_timers(s)
+        if s.timer <= s.now:
+            plan_due(s)
+            fire_timers(s)
+
+
 @inlined
 def _submissions(s: Record) -> None:
     """Let everybody come whose time it is, by row."""
+    if _is_lone(s):
+        job = s.next_job
+        s.next_job = job + 1
+        if flags(s.phase_at)[job] == AHEAD:
+            _come(s, job, floats(s.submit_at)[job])
+            come_alone(s, job)
+            if not s.pass_due:
+                _look_at_timers(s)
+        return
     dependents = _due_dependents(s) if s.dependents else 0
     done = 0
     submit = floats(s.submit_at)
@@ -265,11 +305,7 @@ def _pass(s: Record, own: Any) -> int:  # noqa: ANN401
             return result
         partitions(s.partitions_at)[number].newcomers = 0
     s.changed = 0
-    if s.wake_ahead:
-        set_timers(s)
-        if s.timer <= s.now:
-            plan_due(s)
-            fire_timers(s)
+    _look_at_timers(s)
     return MORE
 
 

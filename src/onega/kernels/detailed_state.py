@@ -36,6 +36,8 @@ RULES = [
         # jobs take whole nodes anywhere; whether every option needs processors. Planes of nodes as
         # bits (`onega.kernels.detailed_bits`); 0: their rows are numbers.
         "pooled unit molded wholes all_need planes",
+        # Whether who comes alone may be decided on without a pass.
+        "direct",
         # Sleep states; waking ahead; interrupted jobs, and whether there may be any that wait
         # again; multifactor priority; dependent jobs.
         "sleeps wake_ahead on_interrupt restarts factors dependents",

@@ -80,6 +80,23 @@ class Memory(Addressed):
             all_need=extent.least_chunks > 0 and extent.least_chunk[0] > 0,
             sleeps=0 if sleep is None else sleep.timeout.size,
             wake_ahead=sleep is not None and sleep.wake_ahead,
+            direct=self._is_direct(),
+        )
+
+    def _is_direct(self) -> bool:
+        """Tell whether a pass for a lone newcomer does nothing but decide on him.
+
+        One partition by rank; no order of nodes that goes on with time, nobody who waits for
+        another's end.
+        """
+        problem = self.problem
+        rules = problem.partitions
+        return bool(
+            self.parts == 1
+            and rules.order[0] == codes.STATIC
+            and rules.reservations[0] <= 1
+            and (problem.sleep is None or problem.nodes.pooled)
+            and problem.jobs.followers.size == 0
         )
 
     def _columns(self) -> None:
