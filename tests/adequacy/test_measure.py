@@ -40,6 +40,8 @@ def test_hand_made_stream():
     assert result.E == 5.0
     assert result.P == 5 / math.sqrt(3)
     assert result.different == 2
+    near = [onega.adequacy(log([0, 10, 5]), log([3, 14, 5]), same_within=t) for t in (2, 3, 4)]
+    assert [one.different for one in near] == [2, 1, 0]
 
 
 def test_residence_is_wait_plus_processing():

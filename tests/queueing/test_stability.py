@@ -111,6 +111,39 @@ def test_intervals_cover_the_truth_as_often_as_they_say():
     assert all(86 <= count <= 100 for count in hits.values()), hits
 
 
+def test_intervals_are_of_the_logarithm():
+    """log ρ = log λ + log C + log E[S]: intervals are symmetric on that scale."""
+    found = estimate(model_log(), 8)
+    rho = found.arrival_rate * found.mean_runtime * stability_constant(model_log(), 8).value
+    assert found.rho_ci[0] * found.rho_ci[1] == pytest.approx(rho**2)
+    assert np.prod(found.mean_runtime_ci) == pytest.approx(found.mean_runtime**2)
+    assert np.prod(found.arrival_rate_ci) == pytest.approx(found.arrival_rate**2)
+
+
+def test_what_changes_together_cancels_in_rho():
+    """Long jobs after long gaps, of one width: λ and E[S] vary, their product doesn't."""
+    gaps = np.random.default_rng(4).exponential(2.0, 1000)
+    log = model_log(
+        submit=np.concatenate([[0.0], np.cumsum(gaps)]),
+        runtime=3 * np.concatenate([[gaps.mean()], gaps]),
+        procs=np.full(1001, 2),
+    )
+    found = estimate(log, 8)
+    assert found.rho_ci[1] / found.rho_ci[0] == pytest.approx(1)
+    assert found.arrival_rate_ci[1] / found.arrival_rate_ci[0] > 1.05
+    assert found.mean_runtime_ci[1] / found.mean_runtime_ci[0] > 1.05
+
+
+def test_where_only_widths_vary_rho_is_as_unsure_as_the_constant():
+    jobs = 1001
+    log = model_log(jobs, submit=np.arange(jobs) * 2.0, runtime=np.full(jobs, 3.0))
+    found = estimate(log, 8)
+    low, high = np.log(found.constant_ci)
+    assert high - low > 0.02
+    # The first job has no gap before it: batches begin one job later.
+    assert np.diff(np.log(found.rho_ci))[0] == pytest.approx(high - low, rel=0.05)
+
+
 def test_dependent_jobs_widen_the_interval():
     alike = np.repeat(np.random.default_rng(2).choice([1, 2, 5], 80, p=[0.5, 0.3, 0.2]), 50)
     mixed = np.random.default_rng(3).permutation(alike)

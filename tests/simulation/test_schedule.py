@@ -10,7 +10,7 @@ import pytest
 
 import onega
 from onega import Cluster, Power, RateControl, Schedule, SimulationError, Workload
-from onega.core.intervals import mean_interval
+from onega.core.intervals import batch_means, mean_interval
 from onega.core.meta import Meta
 
 
@@ -154,8 +154,11 @@ def test_by_user(schedule):
     assert table["jobs"].sum() == 200
     assert table["share_of_area"].sum() == pytest.approx(1)
     assert table["energy"].sum() == pytest.approx(schedule.summary()["job_energy"])
-    for user, mean in zip(table["user"], table["mean_wait"]):
-        assert mean == pytest.approx(wait[users == user].mean())
+    for row in table.iter_rows(named=True):
+        his = wait[users == row["user"]]
+        assert row["mean_wait"] == pytest.approx(his.mean())
+        assert row["median_wait"] == pytest.approx(np.median(his))
+        assert row["p95_wait"] == pytest.approx(np.quantile(his, 0.95))
 
 
 def test_by_classes(schedule):
@@ -208,6 +211,14 @@ def test_interval_by_batch_means(schedule):
     assert narrower.half_width < got.half_width
     with pytest.raises(ValueError, match="batches need at least"):
         schedule.interval(batches=150)
+
+
+def test_what_batches_leave_over_is_taken_from_the_beginning():
+    """The warm-up is there; the last jobs count."""
+    series = [1e9, 1e9, *range(100)]
+    found = batch_means(series, batches=10)
+    assert found == mean_interval(np.arange(100.0).reshape(10, 10).mean(axis=1))
+    assert found.mean == pytest.approx(49.5)
 
 
 def test_interval_goes_by_submission_not_by_row():

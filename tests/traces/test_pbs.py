@@ -78,6 +78,19 @@ def test_exit_states(log, status, limit, expected):
     assert onega.read(log(text)).table["status"].to_list() == [expected]
 
 
+def test_clocks_that_are_half_an_hour_off(log):
+    """India is 5:30 east of UTC: 10:00 UTC is 15:30 there."""
+    read = onega.read(
+        log(
+            "01/10/2024 15:30:00;Q;8.head;queue=batch",
+            "01/10/2024 15:30:05;D;8.head;requestor=ann@head",
+            line(stamp="01/10/2024 15:48:20"),
+        )
+    )
+    assert read.table["submit"].to_list() == [0.0, 0.0]
+    assert read.meta.epoch == 1704880800.0
+
+
 def test_deleted_before_start(log):
     read = onega.read(
         log(

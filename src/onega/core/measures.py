@@ -234,7 +234,7 @@ def breakdown(schedule: Schedule, key: str | pl.Expr) -> pl.DataFrame:
                 for name in ("wait", "response", "slowdown", "bounded_slowdown")
             ),
             pl.col("wait").median().alias("median_wait"),
-            pl.col("wait").quantile(0.95).alias("p95_wait"),
+            pl.col("wait").quantile(0.95, "linear").alias("p95_wait"),
             pl.col("energy").sum().alias("energy"),
         )
         .sort(pl.nth(0))
