@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 import onega
-from conftest import ROOT
+from places import ROOT
 
 sys.path.insert(0, str(ROOT / "docs"))
 

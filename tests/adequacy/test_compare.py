@@ -56,8 +56,8 @@ def test_distances_of_nothing_are_not_numbers():
 
 def log_of(procs, runtime, **columns):
     submit = np.arange(len(procs)) * 3600.0
-    meta = Meta(source="hand", epoch=978307200.0, procs=8)
-    return Workload({"submit": submit, "procs": procs, "runtime": runtime, **columns}, meta)
+    meta = Meta(source="hand", epoch=978307200.0, procs=8)  # a midnight in UTC
+    return Workload({"submit": submit, "procs": procs, "runtime": runtime} | columns, meta)
 
 
 def test_a_comparison_by_hand():
@@ -74,6 +74,14 @@ def test_a_comparison_by_hand():
     assert flat["load_real"] == pytest.approx(220 / (8 * 3 * 3600))
     assert flat["ks_gap"] == 0
     assert math.isnan(flat["ks_estimate"])
+    # From midnight on, a job an hour: shares 1/4 in four hours and 1/5 in five.
+    assert flat["hourly_distance"] == pytest.approx(0.2)
+
+
+def test_noon_is_not_midnight():
+    at_night = log_of([1, 2, 4], [10, 10, 10])
+    at_noon = log_of([1, 2, 4], [10, 10, 10], submit=43200 + np.arange(3) * 3600.0)
+    assert onega.compare(at_night, at_noon).summary()["hourly_distance"] == pytest.approx(1)
 
 
 def test_d_sa_is_the_seeds_for_equal_lengths():

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onega
-from conftest import shared
 from onega.comparison.adequacy import table_sizes
+from places import shared
 from reference.adequacy import measure as naive
 
 

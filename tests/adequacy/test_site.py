@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import onega
-from conftest import shared
 from onega.comparison.site import UNKNOWN, site_adequacy
+from places import shared
 
 
 def command(*arguments):

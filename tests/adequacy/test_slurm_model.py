@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onega
-from conftest import shared
 from onega.comparison.overheads import OverheadLaw, Overheads, Release
 from onega.comparison.virtual import submission_times
 from onega.comparison.virtual_collect import handovers
 from onega.core.slurm import SlurmParameters, slurm_duration
 from onega.core.slurm_conf import read_slurm_conf
 from onega.simulation.slurm import SlurmDelays, limit_seconds, one_by_one, simulate_slurm
+from places import shared
 from reference import slurm as naive
 
 FINE = SlurmParameters.parse("fine")

@@ -8,11 +8,11 @@ import tomllib
 
 import pytest
 
-from conftest import ROOT
 from onega.cli.app import main
 from onega.core.cluster_file import check_settings, make_cluster, read_cluster
 from onega.core.cluster_tables import setting_names
 from onega.core.cluster_template import TEMPLATE
+from places import ROOT
 
 LOG = """\
 ; MaxProcs: 16

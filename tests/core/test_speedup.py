@@ -51,6 +51,10 @@ def test_widths():
         (lambda: parse_speedup("amdahl(1.5)"), "serial share is from 0 to 1"),
         (lambda: parse_speedup("amdahl(0.1, 2)"), "not a speed-up law: 'amdahl"),
         (lambda: parse_speedup("downey(16)"), "not a speed-up law"),
+        (lambda: parse_speedup("downey(16, most=4)"), "not a speed-up law"),
+        (lambda: parse_speedup("amdahl(0.1, most=0)"), "most is at least 1"),
+        (lambda: parse_speedup("amdahl(0.1, most=few)"), "not a speed-up law"),
+        (lambda: parse_speedup("amdahl(most=4)"), "not a speed-up law"),
         (lambda: parse_speedup("amdahl(x)"), "accepted: amdahl"),
         (lambda: parse_speedup("gustafson(0.1)"), "not a speed-up law"),
     ],
@@ -63,3 +67,5 @@ def test_what_is_no_law(make, message):
 def test_laws_are_read_from_texts():
     assert parse_speedup("amdahl(0.05)") == AmdahlSpeedup(0.05)
     assert parse_speedup(" downey( 16, 1.5 ) ") == DowneySpeedup(16, 1.5)
+    assert parse_speedup("amdahl(0.05, most=20)") == AmdahlSpeedup(0.05, (1, 2, 4, 8, 16))
+    assert parse_speedup("downey(16,1,most = 1)") == DowneySpeedup(16, 1, (1,))

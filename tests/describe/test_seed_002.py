@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import onega
-from conftest import ROOT, shared
+from places import ROOT, shared
 
 LOGS = {
     "KTH-SP2": "KTH-SP2-1996-2.1-cln.swf.gz",

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onega
-from conftest import ROOT
 from onega import TraceError, Workload
 from onega.traces.reading import FORMATS
+from places import ROOT
 
 sys.path.insert(0, str(ROOT / "bench"))
 

@@ -32,6 +32,7 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("onega simulate jobs.swf.gz --procs 512 --policy spf+easy --out run", "files in run/"),
         ("onega simulate jobs.swf.gz --policy easy --cluster cluster.toml --json", "for programs"),
         ("onega simulate jobs.swf.gz --policy easy --events events.csv --out run", "with failures"),
+        ("onega simulate jobs.swf.gz --policy easy --moldable 'amdahl(0.05, most=16)'", "moldable"),
     ),
     "cluster init": (
         ("onega cluster init cluster.toml", "every setting, commented, switched off"),

@@ -85,23 +85,28 @@ class DowneySpeedup:
 Speedup = AmdahlSpeedup | DowneySpeedup
 
 
-_TEXT = re.compile(r"\s*(amdahl|downey)\s*\(([^()]*)\)\s*")
+_TEXT = re.compile(r"\s*(amdahl|downey)\s*\(([^()=]*?)(?:,\s*most\s*=\s*(\d{1,9})\s*)?\)\s*")
 
 
 def parse_speedup(text: str) -> Speedup:
-    """Read a law from a text: ``amdahl(serial)`` or ``downey(parallelism, sigma)``."""
+    """Read a law from a text: ``amdahl(serial)`` or ``downey(parallelism, sigma)``.
+
+    ``most=N`` behind them offers the powers of two up to N only: ``amdahl(0.05, most=16)``.
+    """
     found = _TEXT.fullmatch(text)
+    widths = _powers(whole("most", int(found[3]))) if found and found[3] else None
     try:
         values = [float(one) for one in found[2].split(",")] if found else []
     except ValueError:
         values = []
     if found and found[1] == "amdahl" and len(values) == 1:
-        return AmdahlSpeedup(values[0])
+        return AmdahlSpeedup(values[0], widths)
     if found and found[1] == "downey" and len(values) == 2:
-        return DowneySpeedup(values[0], values[1])
+        return DowneySpeedup(values[0], values[1], widths)
     raise SimulationError(
         f"not a speed-up law: {text!r}; accepted: amdahl(0.05), by the serial share, or "
-        "downey(16, 1), by parallelism and sigma (or a file with job, procs, runtime)"
+        "downey(16, 1), by parallelism and sigma, each with most=N if no job is to be wider (or a "
+        "file with job, procs, runtime)"
     )
 
 
@@ -109,7 +114,11 @@ def widths_on_offer(law: Speedup, procs: int) -> list[int]:
     """Return the widths that a law offers on a machine of so many processors."""
     if law.widths is not None:
         return sorted({width for width in law.widths if width <= procs})
-    return [1 << power for power in range(procs.bit_length())]
+    return _powers(procs)
+
+
+def _powers(most: int) -> list[int]:
+    return [1 << power for power in range(most.bit_length())]
 
 
 def _checked(widths: Sequence[int] | None) -> tuple[int, ...] | None:

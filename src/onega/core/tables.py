@@ -17,7 +17,8 @@ def frame_of(table: TableLike, needed: Iterable[str], name: str) -> pl.DataFrame
     frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(dict(table), strict=False)
     for column in needed:
         if column not in frame.columns:
-            raise SimulationError(f"{name}: there is no column {column!r}")
+            there = ", ".join(frame.columns) or "none"
+            raise SimulationError(f"{name}: there is no column {column!r}; there are: {there}")
     return frame
 
 
