@@ -14,6 +14,7 @@ from onega.core.distances import ks_distance
 from onega.core.errors import ModelError
 from onega.models import BetaEstimates, GammaEstimates, TsafrirEstimates
 from onega.models.alignment import Alignment
+from onega.models.estimates import _moments
 
 RNG = np.random.default_rng
 
@@ -160,3 +161,16 @@ def test_logs_that_outlive_their_estimates_get_a_gamma_law():
     )
     assert onega.models.MODELS["independent"].fit(late).estimates.KIND == "gamma-estimates"
     assert onega.models.MODELS["independent"].fit(log).estimates.KIND == "beta"
+
+
+def test_classes_have_the_moments_of_their_jobs_and_stand_in_their_middle():
+    """Run times from 2^k to 2^(k+1) are a class, at k + ½; fewer than 20 jobs are none."""
+    rng = RNG(8)
+    classes = np.repeat([3, 5, 9], [40, 25, 19])
+    values = rng.random(classes.size)
+    mean, variance, count, where = _moments(values, classes)
+    assert where.tolist() == [3.5, 5.5]
+    assert count.tolist() == [40, 25]
+    parts = [values[classes == k] for k in (3, 5)]
+    assert mean == pytest.approx([part.mean() for part in parts])
+    assert variance == pytest.approx([part.var(ddof=1) for part in parts])

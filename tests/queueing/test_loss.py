@@ -141,3 +141,11 @@ def test_from_a_log_each_width_has_its_own_run_time():
 def test_refusals(act, words):
     with pytest.raises(QueueingError, match=words):
         act()
+
+
+def test_the_summary_counts_processors_not_jobs():
+    """Two jobs of width 1 and one of width 3 at a time, on average, on ten processors: 50 %."""
+    law, runtime = {1: 2 / 3, 3: 1 / 3}, 6.0
+    found = onega.loss(law, procs=10, arrival_rate=0.5, mean_runtime=runtime).summary()
+    assert found["offered_load"] == pytest.approx((2 * 1 + 1 * 3) / 10)
+    assert found["utilisation"] == pytest.approx(found["offered_load"] * (1 - found["work_loss"]))

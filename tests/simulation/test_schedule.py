@@ -123,6 +123,12 @@ def test_limits_end_jobs_and_say_so():
     assert held.work.tolist() == [4.0, 5.0, 5.0]
     assert held.jobs["state"].to_list() == ["timeout", "completed", "completed"]
     assert held.summary()["limited_jobs"] == 1
+    just = onega.simulate(
+        Workload({"submit": [0.0], "runtime": [4.0], "procs": [1], "estimate": [4.0]}),
+        1,
+        enforce_limits=True,
+    )
+    assert just.limited.tolist() == [False]  # done in time
 
 
 def test_knowledge():

@@ -174,9 +174,18 @@ def test_what_cannot_be_written(tmp_path):
             pass
 
 
-def test_a_pipe_is_written_directly():
-    with atomic_writer("/dev/null") as out:
-        out.write(b"x")
+def test_a_pipe_is_written_directly(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # or opening it for writing would wait
+    try:
+        with atomic_writer(pipe) as out:
+            out.write(b"x")
+        assert os.read(end, 10) == b"x"
+    finally:
+        os.close(end)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
 
 
 def test_a_link_stays_a_link(tmp_path):

@@ -169,8 +169,8 @@ def _model_words(made: SiteReport) -> str:
     return (
         f"{MODEL}: the largest gap between distribution functions is "
         f"{flat[f'{MODEL}.ks_runtime']:.3f} for run times and {flat[f'{MODEL}.ks_procs']:.3f} for "
-        f"widths; on its jobs EASY gives a mean wait of {humanise_seconds(wait.mean)}, on these "
-        f"{humanise_seconds(found.log_wait)}."
+        f"widths; on its jobs EASY gives a mean wait of {wait.mean / 3600:.2f} h, on these "
+        f"{found.log_wait / 3600:.2f} h."
     )
 
 
