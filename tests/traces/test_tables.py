@@ -338,10 +338,12 @@ def test_dates_with_offsets_and_patterns_with_zones(table):
             "submit,end,runtime,procs",
             "2024-01-01T01:00:00+01:00,2024-01-01T00:00:10Z,10,1",
             "2023-12-31 19:00:05-0500,,10,1",
+            "2024-01-01 05:30:07+05:30,,10,1",
+            "2024-01-01 02:00:09+02,,10,1",  # as PostgreSQL writes it
         )
     )
     assert log.meta.epoch == 1704067200.0
-    assert log.table["submit"].to_list() == [0.0, 5.0]
+    assert log.table["submit"].to_list() == [0.0, 5.0, 7.0, 9.0]
     assert not log.meta.report.count("no_timezone")
     mapped = onega.read(
         table("when,runtime,procs", "01/02/2024 03:04 +0200,1,1"),

@@ -41,7 +41,7 @@ BYTES: Final = {
 
 _DURATION: Final = r"^(?:(\d{1,9})-)?(\d{1,18})(?::(\d{1,9}(?:\.\d*)?))?(?::(\d{1,9}(?:\.\d*)?))?$"
 _ISO: Final = (
-    r"^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(\.\d{1,9})?)?)?\s*(Z|[+-]\d\d:?\d\d)?$"
+    r"^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(\.\d{1,9})?)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?$"
 )
 _MEMORY: Final = r"^(\d{1,18}(?:\.\d*)?)\s*([KMGTP]?)(?:i?B)?([nc]?)$"
 
@@ -202,7 +202,7 @@ def moments(
 
 def _offset_seconds(offset: pl.Series) -> pl.Series:
     sign = offset.str.starts_with("-").cast(pl.Float64) * -2 + 1
-    digits = offset.str.replace_all(r"[^0-9]", "").str.zfill(4)
+    digits = offset.str.replace_all(r"[^0-9]", "").str.pad_end(4, "0")
     hours = digits.str.slice(0, 2).cast(pl.Float64)
     minutes = digits.str.slice(2, 2).cast(pl.Float64)
     return sign * (hours * 3600 + minutes * 60)
