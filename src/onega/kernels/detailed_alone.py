@@ -17,11 +17,13 @@ from onega.kernels.detailed_choose import (
     lone_newcomer,
     none_allowed,
 )
-from onega.kernels.detailed_codes import NO_BACKFILL
+from onega.kernels.detailed_codes import MULTIFACTOR, NO_BACKFILL, STATIC
+from onega.kernels.detailed_depth import looked_at, sink_deeper
 from onega.kernels.detailed_dips import known_until, look_ahead
 from onega.kernels.detailed_lean import begin, decide, next_chance, startable
 from onega.kernels.detailed_queue import known_left, queue_add
-from onega.kernels.detailed_state import Record, partitions, queued
+from onega.kernels.detailed_state import Record, partitions, queued, worths
+from onega.kernels.detailed_usage import first_key
 from onega.kernels.engine import clock
 
 
@@ -55,6 +57,13 @@ def _longest(s: Record, job: int) -> float:
     return float(s.longest if s.molded else known_left(s, job, ints(s.first_option_at)[job]))
 
 
+@small
+def _wait(s: Record, job: int) -> None:
+    """Let somebody wait who has been decided on."""
+    queue_add(s, job)
+    partitions(s.partitions_at)[0].newcomers = 0
+
+
 @callee
 def _to_nobody(s: Record, job: int, v: float) -> None:
     """Decide on somebody who comes while nobody waits."""
@@ -63,10 +72,15 @@ def _to_nobody(s: Record, job: int, v: float) -> None:
     p.kept = 0
     p.shadow = np.inf
     s.nodal = 0
-    settled = 0
-    if not (s.all_need and floats(s.total_avail_at)[0] <= 0.0) and not (
-        s.accounts > 0 and none_allowed(s, job)
-    ):
+    if s.factors and s.now >= s.keys_due:
+        s.keys_due = s.now + s.period
+    keyed = p.order == MULTIFACTOR
+    if keyed and s.restarts:  # else only who waits now will ever wait
+        first_key(s, job)
+        keyed = False
+    nothing = s.all_need and floats(s.total_avail_at)[0] <= 0.0 and not looked_at(s, 0)
+    settled = False
+    if not nothing and not (s.accounts > 0 and none_allowed(s, job)):
         if s.planned:
             look_ahead(s, v + _longest(s, job))
         option = decide(s, 0, job, v)
@@ -74,21 +88,35 @@ def _to_nobody(s: Record, job: int, v: float) -> None:
             s.waiting += 1
             begin(s, 0, job, option, v)
             return
-        settled = p.reservations == NO_BACKFILL or p.reserved
-    queue_add(s, job)
-    p.newcomers = 0
+        settled = p.reservations == NO_BACKFILL or p.reserved > 0
+    if keyed:
+        first_key(s, job)
+    _wait(s, job)
     if settled:
         p.kept = p.reserved == 0 or lasts(s, 0)
         p.head = p.queue
 
 
 @small
+def _goes_first(s: Record, job: int) -> bool:
+    """Tell whether somebody who comes stands before the one that the reservation is for."""
+    p = partitions(s.partitions_at)[0]
+    head = queued(s.queue_at)[p.head]
+    if p.order == STATIC:
+        return ints(s.rank_at)[job] < head.key
+    rank, key = ints(s.queue_rank_at)[job], worths(s.worths_at)[job].key
+    if rank != head.rank:
+        return rank < head.rank
+    return key < head.key or (key == head.key and job < head.job)
+
+
+@small
 def _must_pass(s: Record, job: int, v: float) -> bool:
     """Tell whether somebody who comes can't be decided on by himself."""
     p = partitions(s.partitions_at)[0]
-    if not p.kept or v > p.shadow:
+    if not p.kept or v > p.shadow or (s.factors and s.now >= s.keys_due):
         return True
-    if ints(s.rank_at)[job] < queued(s.queue_at)[p.head].key or head_blocked(s, 0):
+    if _goes_first(s, job) or head_blocked(s, 0):
         return True
     return s.planned and v + _longest(s, job) > known_until(s)
 
@@ -97,14 +125,18 @@ def _must_pass(s: Record, job: int, v: float) -> bool:
 def come_alone(s: Record, job: int) -> None:
     """Let a job start or wait, without a pass if that needs none.
 
-    For one partition by rank, when nothing else has happened since the last pass.
+    For one partition by rank or priority, when nothing else has happened since the last pass.
     """
     p = partitions(s.partitions_at)[0]
     v = clock(s)
+    deeper = sink_deeper(s, 0)
     if p.waiting == 0:
         _to_nobody(s, job, v)
         return
-    if _must_pass(s, job, v):
+    if p.order == MULTIFACTOR:
+        first_key(s, job)
+    if deeper or _must_pass(s, job, v):
+        p.kept = p.kept and not deeper
         queue_add(s, job)
         s.pass_due = 1
         return
@@ -114,5 +146,4 @@ def come_alone(s: Record, job: int) -> None:
             s.waiting += 1
             begin(s, 0, job, option, v)
             return
-    queue_add(s, job)
-    p.newcomers = 0
+    _wait(s, job)

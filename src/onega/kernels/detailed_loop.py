@@ -174,14 +174,14 @@ def _come(s: Record, job: int, time: float) -> None:
         levels = rate_levels(s.rates_at, s.levels)
         draws = floats(s.draws_at)
         control_arrival(s, levels, draws, rate_switches(s.switches_at), job)
-    if partitions(s.partitions_at)[ints(s.partition_at)[job]].order == MULTIFACTOR:
-        first_key(s, job)
 
 
 @callee
 def _submit(s: Record, job: int, time: float) -> None:
     """Let a job come and wait for the next pass."""
     _come(s, job, time)
+    if partitions(s.partitions_at)[ints(s.partition_at)[job]].order == MULTIFACTOR:
+        first_key(s, job)
     s.pass_due = 1
     queue_add(s, job)
 

@@ -86,17 +86,14 @@ class Memory(Addressed):
     def _is_direct(self) -> bool:
         """Tell whether a pass for a lone newcomer does nothing but decide on him.
 
-        One partition by rank; no order of nodes that goes on with time, nobody who waits for
-        another's end.
+        One partition whose queue stays sorted, nobody who waits for another's end.
         """
-        problem = self.problem
-        rules = problem.partitions
+        rules = self.problem.partitions
         return bool(
             self.parts == 1
-            and rules.order[0] == codes.STATIC
+            and rules.order[0] in (codes.STATIC, codes.MULTIFACTOR)
             and rules.reservations[0] <= 1
-            and (problem.sleep is None or problem.nodes.pooled)
-            and problem.jobs.followers.size == 0
+            and self.problem.jobs.followers.size == 0
         )
 
     def _columns(self) -> None:
