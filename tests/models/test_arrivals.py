@@ -132,6 +132,16 @@ def test_weekdays_are_counted_by_how_often_they_occur():
     np.testing.assert_allclose(c.weekday_factors(clock), 1.0, rtol=1e-3)
 
 
+def test_a_weekday_seen_for_an_hour_is_not_seen():
+    # A Monday at an even rate, and a busy first hour of Tuesday.
+    clock = np.concatenate([np.arange(24) * 3600.0, c.DAY + np.arange(50) * 70.0])
+    np.testing.assert_allclose(c.weekday_factors(clock), 1.0)
+    # From noon on the Tuesday counts: 50 jobs in its 14 hours, and 24 on Monday.
+    longer = np.append(clock, c.DAY + 14 * 3600)
+    factors = c.weekday_factors(longer)
+    assert factors[1] / factors[0] == pytest.approx((51 / 14) / (24 / 24))
+
+
 def test_day_and_night_finds_the_day():
     clock = np.sort(RNG(3).uniform(9.5, 21.5, 5000) * 3600 + RNG(4).integers(0, 30, 5000) * c.DAY)
     cycle = c.DayNight.fit(clock)

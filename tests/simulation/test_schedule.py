@@ -147,6 +147,9 @@ def test_knowledge():
     bare = log.with_columns(pl.lit(None, dtype=pl.Float64).alias("estimate"), note="bare")
     assert onega.simulate(bare, 1, "spf").summary()["knowledge"] == "runtime"
     assert onega.simulate(bare, 1, "spf").start.tolist() == [0.0, 5.0, 3.0]
+    # an estimate of nothing is none: the second job is known by its run time, 9 s against 8 s
+    zero = log.with_columns(pl.Series("estimate", [3.0, 0.0, 8.0]), note="zero")
+    assert onega.simulate(zero, 1, "spf").start.tolist() == [0.0, 5.0, 3.0]
 
 
 # -- breakdowns, quantiles, intervals, windows
