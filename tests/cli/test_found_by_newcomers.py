@@ -105,6 +105,13 @@ def test_figures_that_cannot_be_written_are_refused_before_the_run(log, tmp_path
     assert not out.exists()
 
 
+@pytest.mark.parametrize("words", [("report", "LOG", "-o"), ("demo", "--out")])
+def test_places_of_reports_are_looked_at_first(words, log, tmp_path):
+    done = run(*(log if word == "LOG" else word for word in words), log / "below" / "x.html")
+    refused(done, "can't be a folder")
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_a_missing_table_of_moldable_jobs_is_called_missing(log):
     refused(run("simulate", log, "--moldable", "shapes.csv"), "shapes.csv: no such file")
 

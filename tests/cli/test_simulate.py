@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -37,6 +38,7 @@ SUMMARY = [
     "wasted_capacity",
     "mean_jobs_in_system",
 ]
+POWER = ("--power-busy", 200, "--power-idle", 100)
 RATES = ("--rate-control", "workload", "--rate-low", "1", "--rate-high", "2")
 
 
@@ -139,9 +141,12 @@ def test_old_files_are_replaced(run, log, tmp_path):
 
 
 def test_the_screen_says_what_numbers_mean(run, log):
-    code, out, err = run(log, "--policy", "easy", "--power-busy", 200, "--power-idle", 100)
+    code, out, err = run(log, "--policy", "easy", *POWER)
     assert (code, err) == (0, "")
     assert "fcfs+easy on 4 processors, 4 jobs, the scheduler knows the users' estimates" in out
+    told = float(re.search(r"energy *│ *([\d.e+-]+) kWh", out)[1])
+    energy = json.loads(run(log, "--policy", "easy", *POWER, "--json")[1])["energy"]
+    assert told == pytest.approx(energy / 1000 / 3600, rel=1e-3)  # joules: watt-seconds
     for words in ("mean wait", "bounded slowdown", "utilisation", "kWh", "mean power"):
         assert words in out
     assert max(len(line) for line in out.splitlines()[1:]) <= 80

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from onega.cli.console import emit_json, emit_table, out, remark
-from onega.cli.options import JsonOption
+from onega.cli.options import JsonOption, folder_that_can_be
 from onega.core.units import humanise_seconds
 
 if TYPE_CHECKING:
@@ -51,7 +51,13 @@ def register(app: typer.Typer) -> None:
 def demo(
     *,
     folder: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where the report is written.")
+        Path,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            callback=folder_that_can_be,
+            help="Where the report is written.",
+        ),
     ] = Path("onega-demo"),
     json: JsonOption = False,
 ) -> None:

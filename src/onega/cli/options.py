@@ -55,12 +55,12 @@ def figures_option(page: str) -> Any:  # noqa: ANN401
     return typer.Option(
         "--figures",
         metavar="DIR",
-        callback=_folder_that_can_be,
+        callback=folder_that_can_be,
         help=f"Write the figures to DIR/{page}.html.",
     )
 
 
-def _folder_that_can_be(folder: Path | None) -> Path | None:
+def folder_that_can_be(folder: Path | None) -> Path | None:
     """Refuse a folder that can't be made or written to."""
     if folder is not None:
         there = next(one for one in (folder, *folder.parents, Path()) if one.exists())
@@ -69,6 +69,15 @@ def _folder_that_can_be(folder: Path | None) -> Path | None:
         if not os.access(there, os.W_OK):
             raise SimulationError(f"{folder}: can't be written, {there} is read-only")
     return folder
+
+
+def file_that_can_be(file: Path | None) -> Path | None:
+    """Refuse a file that can't be made, before hours are spent on what is to stand in it."""
+    if file is not None:
+        if file.is_dir():
+            raise SimulationError(f"{file}: is a folder; give the name of a file")
+        folder_that_can_be(file.parent)
+    return file
 
 
 def read_trace(

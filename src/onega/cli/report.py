@@ -16,6 +16,7 @@ from onega.cli.options import (
     ProcsOption,
     TimezoneOption,
     TraceArgument,
+    file_that_can_be,
     read_trace,
 )
 from onega.core.errors import ExperimentError, suggest
@@ -42,7 +43,13 @@ def report(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to; report.html by default."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            callback=file_that_can_be,
+            help="Where to; report.html by default.",
+        ),
     ] = None,
     format: Annotated[
         str | None,
