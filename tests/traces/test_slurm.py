@@ -59,6 +59,17 @@ def test_time_zone_with_a_clock_change(out):
     assert not log.meta.report.count("no_timezone")
 
 
+def test_the_hour_that_a_clock_shows_twice_is_the_earlier(out):
+    row = (
+        JOB.replace("2024-01-10T10:00:00", "2024-10-27T02:30:00")
+        .replace("2024-01-10T10:05:00", "2024-10-27T02:40:00")
+        .replace("2024-01-10T11:05:00", "2024-10-27T04:00:00")
+    )
+    log = onega.read(sacct(out, HEADER, row), timezone="Europe/Berlin")
+    assert log.meta.epoch == 1729989000.0  # 00:30 UTC; an hour later it is 02:30 again
+    assert log.table["wait"].to_list() == [600.0]
+
+
 def test_epoch_seconds_and_raw_columns(out):
     log = onega.read(
         sacct(
