@@ -38,6 +38,25 @@ def model():
     return ReactiveUsers.fit(planted_log(1, users=8, jobs=150, reaction=-0.6))
 
 
+def test_sessions_by_hand():
+    """An hour after a submission, or after an end, a session is over."""
+    log = Workload(
+        {
+            "submit": [0.0, 700.0, 1000.0, 50_000.0, 54_600.0, 58_211.0, 60_000.0, 60_010.0],
+            "wait": [0.0] * 6 + [30.0, 40.0],  # somebody has to see somebody wait
+            "runtime": [600.0, 5000.0, 100_000.0, 1000.0, 10.0, 10.0, 5.0, 5.0],
+            "procs": [1] * 8,
+            "user": [7] * 6 + [8] * 2,
+        },
+        Meta(epoch=978307200.0, procs=8),
+    )
+    lines = ReactiveUsers.fit(log).jobs[:6]
+    # The third still runs when the fourth comes, long after; the fifth comes just within the hour.
+    assert lines["begins"].to_list() == [True, False, False, True, False, True]
+    assert lines["waits"].to_list() == [True, False, False, True, True, True]
+    assert lines["delay"].to_list() == [100.0, 300.0, 0.0, 3600.0, 0.0, 0.0]
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(4, 9))
 def test_waiting_users_are_those_of_the_naive_twin(seed, procs):
