@@ -141,6 +141,8 @@ class Events:
             ("watts", watts > 0, "watts are above 0"),
         ):
             rows = np.flatnonzero(~right)
+            if name != "time" and len(rows) <= self.table[name].null_count():
+                continue  # only of those that have none
             if name != "time" and self.table[name].null_count():
                 rows = rows[self.table[name].is_not_null().to_numpy()[rows]]
             if len(rows):

@@ -25,9 +25,9 @@ def frame_of(table: TableLike, needed: Iterable[str], name: str) -> pl.DataFrame
 def cast_column(values: pl.Series, kind: type[pl.DataType], name: str) -> pl.Series:
     """Bring a column to its type; empty text is null, anything else that doesn't fit is refused."""
     given = values
-    if given.dtype == pl.String:
-        given = given.str.strip_chars()
-        given = given.set(given == "", None)
+    if given.dtype == pl.String:  # as a list: a query would wake all threads for some rows
+        texts = [None if text is None else text.strip() or None for text in values.to_list()]
+        given = pl.Series(values.name, texts, dtype=pl.String)
     if given.dtype == kind:
         return given
     cast = given.cast(kind, strict=False)

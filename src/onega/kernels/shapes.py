@@ -29,34 +29,45 @@ class Offered(NamedTuple):
 
 
 class Shaped(NamedTuple):
-    """Room for the shapes: job, width, run time, estimate; how many each job has."""
+    """Room for the shapes: width, run time, estimate; how many each job has.
 
-    job: Ints
+    ``extent`` gets the least and the most width, the longest run time and the longest estimate;
+    the latter is NaN unless all estimates are above 0.
+    """
+
     procs: Ints
     runtime: Floats
     estimate: Floats
     each: Ints
+    extent: Floats
 
 
 @kernel
 def offer_shapes(own: Own, offered: Offered, out: Shaped) -> int:
     """Write each job's own shape and those on offer, t(n) = t(p)·S(p)/S(n); return how many."""
     count = 0
+    least, most = np.inf, 0.0
+    long, longest = 0.0, 0.0
+    known = True
     for job in range(own.procs.size):
         before = count
-        out.job[count] = job
-        out.procs[count] = own.procs[job]
-        out.runtime[count] = own.runtime[job]
-        out.estimate[count] = own.estimate[job]
-        count += 1
-        for number in range(0 if own.fixed[job] else offered.width.size):
-            if offered.width[number] == own.procs[job]:
-                continue
-            factor = own.speedup[job] / offered.speedup[number]
-            out.job[count] = job
-            out.procs[count] = offered.width[number]
-            out.runtime[count] = own.runtime[job] * factor
-            out.estimate[count] = own.estimate[job] * factor
+        procs, runtime, estimate = own.procs[job], own.runtime[job], own.estimate[job]
+        for number in range(-1, -1 if own.fixed[job] else offered.width.size):
+            width, factor = procs, 1.0
+            if number >= 0:
+                width = offered.width[number]
+                if width == procs:
+                    continue
+                factor = own.speedup[job] / offered.speedup[number]
+            expected = estimate * factor
+            out.procs[count] = width
+            out.runtime[count] = runtime * factor
+            out.estimate[count] = expected
+            least, most = min(least, width), max(most, width)
+            long, longest = max(long, runtime * factor), max(longest, expected)
+            known &= expected > 0
             count += 1
         out.each[job] = count - before
+    out.extent[0], out.extent[1] = least, most
+    out.extent[2], out.extent[3] = long, longest if known else np.nan
     return count

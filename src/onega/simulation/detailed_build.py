@@ -239,8 +239,8 @@ def _fit(
     shapes, misfits = fitting(jobs, layout, shapes, limits, cap)
     if cluster.queues or cluster.user_limits is not None:
         least = shapes.options.procs
-        if shapes.job.size > len(jobs):
-            least = np.minimum.reduceat(least, shapes.first_and_count(len(jobs))[0])
+        if shapes.count is not None:
+            least = np.minimum.reduceat(least, shapes.first)
         misfits += groups.limit_misfits(jobs, cluster, places.queue, least)
     return shapes, misfits
 
@@ -272,12 +272,16 @@ def _job_rows(
 ) -> JobRows:
     submit = arrivals.jobs.submissions
     count = submit.size
-    first, options = shapes.job, setup.constant(arrivals.jobs, 1, np.int64)
-    if shapes.job.size > count:
-        first, options = shapes.first_and_count(count)
-    shape = shapes.options
-    of_first = first if shapes.job.size > count else slice(None)
-    columns = Columns(submit, shape.work[of_first], shape.expect[of_first], shape.procs[of_first])
+    first, options = setup.rows(arrivals.jobs), setup.constant(arrivals.jobs, 1, np.int64)
+    of_first: slice | Ints = slice(None)
+    if shapes.count is not None:
+        of_first = first = shapes.first
+        options = shapes.count
+
+    def columns() -> Columns:
+        shape = shapes.options
+        return Columns(submit, shape.work[of_first], shape.expect[of_first], shape.procs[of_first])
+
     queue_rank, factor = groups.queue_ranks(
         arrivals.jobs, tuple(layout.cluster.queues), places.queue
     )

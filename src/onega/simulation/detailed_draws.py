@@ -92,9 +92,11 @@ def merge(table: TableEvents, drawn: Outages) -> TableEvents:
     A node is down while either says so; a node that was drained still is when it comes back from
     a failure that was drawn.
     """
-    both = np.isin(table.node, drawn.node)
-    clear = ~np.isin(drawn.node, table.node[both])
-    node, fail, back = drawn.node[clear], drawn.fail[clear], drawn.back[clear]
+    both = np.isin(table.node, drawn.node) if table.node.size else np.zeros(0, bool)
+    node, fail, back = drawn.node, drawn.fail, drawn.back
+    if both.any():
+        clear = ~np.isin(drawn.node, table.node[both])
+        node, fail, back = node[clear], fail[clear], back[clear]
     code = np.tile([FAIL, RETURN], node.size)
     parts = [
         (table.time[~both], table.code[~both], table.job[~both], table.node[~both]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from onega.core.nodes import numbers
 from onega.core.workload import Workload
 from onega.kernels import detailed_codes as codes
 from onega.simulation.detailed_layout import Layout
-from onega.simulation.detailed_problem import Floats, Ints
+from onega.simulation.detailed_problem import Floats
 from onega.simulation.detailed_shapes import row_of_job
 
 CODES = {
@@ -87,6 +88,7 @@ class _Resolving:
         self.down = np.zeros(len(capacity), bool)
         self.draining = np.zeros(len(capacity), bool)
         self.procs = capacity[:, 0].astype(np.int64)
+        self.left = self.procs.copy()
         self.withheld: list[tuple[float, int, int]] = []
         self.result = Resolved()
         self.rows: dict[int, int] = {}
@@ -155,19 +157,19 @@ class _Resolving:
 
     def _reserve(self, row: int, values: dict[str, Any]) -> None:
         begin, end = values["time"], values["until"]
-        self.withheld = [one for one in self.withheld if one[0] > begin]
-        taken = np.zeros(self.procs.size, np.int64)
-        for _, node, amount in self.withheld:
-            taken[node] += amount
-        left = self.procs - taken
-        for node, amount in self._reserved(row, values, left):
+        while self.withheld and self.withheld[0][0] <= begin:
+            _, node, amount = heappop(self.withheld)
+            self.left[node] += amount
+        for node, amount in list(self._reserved(row, values)):
             vector = self.layout.nodes.capacity[node] * 1.0
             vector[0] = amount
-            self.withheld.append((end, node, amount))
+            self.left[node] -= amount
+            heappush(self.withheld, (end, node, amount))
             self.result.reservations.append((begin, end, node, vector))
 
-    def _reserved(self, row: int, values: dict[str, Any], left: Ints) -> Iterator[tuple[int, int]]:
+    def _reserved(self, row: int, values: dict[str, Any]) -> Iterator[tuple[int, int]]:
         """Yield the nodes that a reservation takes, with processors: whole ones unless pooled."""
+        left = self.left
         if values["node"] is not None:
             for node in self._named(row, values):
                 if left[node] < self.procs[node]:
@@ -177,16 +179,15 @@ class _Resolving:
             return
         wanted = values["procs"]
         pooled = self.layout.nodes.pooled
-        free = left if pooled else np.where(left == self.procs, left, 0)
-        if wanted > free.sum():
-            why = f"only {int(free.sum())} processors are left to reserve, not {wanted}"
+        free = (left if pooled else np.where(left == self.procs, left, 0)).tolist()
+        if wanted > sum(free):
+            why = f"only {sum(free)} processors are left to reserve, not {wanted}"
             raise self.events.refuse(row, why)
-        for node in np.flatnonzero(free > 0)[::-1]:
-            amount = min(wanted, int(free[node])) if pooled else int(free[node])
-            yield int(node), amount
-            wanted -= amount
-            if wanted <= 0:
-                return
+        for node in reversed(range(len(free))):
+            if wanted > 0 and free[node] > 0:
+                amount = min(wanted, free[node]) if pooled else free[node]
+                yield node, amount
+                wanted -= amount
 
     def _named(self, row: int, values: dict[str, Any]) -> Iterator[int]:
         for number in numbers(values["node"]):

@@ -70,7 +70,7 @@ def fitting(
         return shapes, []
     on_nodes = _fits_nodes(shapes, layout, partition)
     most = np.array(layout.nodes.shared)
-    shared = np.ones(shapes.job.size, bool)
+    shared = np.ones(shapes.limited.size, bool)
     if power is not None:
         most[-1] = power.most
         shared &= _fits_for_long(shapes, layout, power)
@@ -155,7 +155,7 @@ def _explain_nodes(
     shapes, fits
         Options, and which of them fit.
     """
-    first = shapes.first_and_count(len(workload))[0]
+    first = shapes.first
     unfit = np.flatnonzero((np.bincount(shapes.job, fits, len(workload)) == 0) & (partition >= 0))
     if unfit.size == 0:
         return

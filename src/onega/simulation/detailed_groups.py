@@ -29,9 +29,32 @@ def assign(
     A part is called by the number in the log, or by the name that the log gives that number. The
     default takes everybody else.
     """
-    other = next((number for number, one in enumerate(parts) if one.default), -1)
-    if len(parts) == 1 and other == 0:
+    if len(parts) == 1 and parts[0].default:
         return constant(workload, 0, np.int64), []
+    place, lost = workload.once(
+        f"{column}s of jobs: {names_of(parts)}", lambda: _assigned(workload, column, parts)
+    )
+    if lost.size == 0:
+        return place, []
+    known = ", ".join(str(one.name) for one in parts)
+    names = workload.meta.labels.get(column, {})
+    strange = workload.table[column].gather(lost).unique().sort()[:5]
+    some = ["none" if value is None else str(names.get(value, value)) for value in strange]
+    what = f"the cluster doesn't describe their {column} ({', '.join(some)}); it has {known}"
+    why = f"{what}; add it, or make one of them the default"
+    return place, [named(workload, column, why, lost)]
+
+
+def names_of(parts: Sequence[Partition | Queue]) -> str:
+    """Write down what decides who belongs to which part: names, and which takes all others."""
+    return repr([(str(one.name), one.default) for one in parts])
+
+
+def _assigned(
+    workload: Workload, column: str, parts: Sequence[Partition | Queue]
+) -> tuple[Ints, Ints]:
+    """Return the number of each job's part, and the rows of jobs that have none (−1)."""
+    other = next((number for number, one in enumerate(parts) if one.default), -1)
     values = workload.table[column]
     labels = {
         str(name).casefold(): number
@@ -47,25 +70,24 @@ def assign(
     place = place_of[called]
     if values.null_count():
         place[values.is_null().to_numpy()] = other
-    lost = np.flatnonzero(place < 0)
-    if lost.size == 0:
-        return place, []
-    known = ", ".join(str(one.name) for one in parts)
-    names = workload.meta.labels.get(column, {})
-    strange = values.gather(lost).unique().sort()[:5]
-    some = ["none" if value is None else str(names.get(value, value)) for value in strange]
-    what = f"the cluster doesn't describe their {column} ({', '.join(some)}); it has {known}"
-    why = f"{what}; add it, or make one of them the default"
-    return place, [named(workload, column, why, lost)]
+    return place, np.flatnonzero(place < 0)
+
+
+def queue_levels(queues: Sequence[Queue]) -> list[int]:
+    """Return the rank of each queue; 0: of the highest priority."""
+    levels = sorted({one.priority for one in queues}, reverse=True)
+    return [levels.index(one.priority) for one in queues]
 
 
 def queue_ranks(workload: Workload, queues: Sequence[Queue], queue: Ints) -> tuple[Ints, Floats]:
     """Return the rank (0: highest priority) and the multifactor term of each job's queue."""
     if not queues:
         return constant(workload, 0, np.int64), constant(workload, 0.0)
-    levels = sorted({one.priority for one in queues}, reverse=True)
-    rank = np.array([levels.index(one.priority) for one in queues])
-    return rank[queue], np.array([float(one.factor) for one in queues])[queue]
+    ranks, factors = queue_levels(queues), [float(one.factor) for one in queues]
+    return workload.once(
+        f"ranks of queues: {names_of(queues)}, {ranks}, {factors}",
+        lambda: (np.array(ranks)[queue], np.array(factors)[queue]),
+    )
 
 
 def numbered(workload: Workload, column: str) -> tuple[Ints, Ints]:
@@ -117,31 +139,38 @@ def make_accounts(workload: Workload, cluster: Cluster, queue: Ints, users: User
         nothing = np.empty(0, np.int64)
         nobody = constant(workload, -1, np.int64)
         return Accounts(np.broadcast_to(nobody[:, None], (len(workload), 3)), nothing, nothing)
-    limits: list[tuple[int | None, int | None]] = []
+    limits: list[tuple[int, int]] = []
+    sizes: list[int] = []
 
     def opened(asked: tuple[int | None, int | None], members: int) -> int:
         """Open an account for each of several members; return the first one's number."""
         if asked == (None, None):
             return -1
-        limits.extend([asked] * members)
-        return len(limits) - members
+        first = sum(sizes)
+        most_jobs, most_procs = (NO_LIMIT if most is None else most for most in asked)
+        limits.append((most_jobs, most_procs))
+        sizes.append(members)
+        return first
 
-    of_job = np.full((len(workload), 3), -1, np.int64)
-    whole = np.array([opened((one.max_jobs, one.max_procs), 1) for one in queues])
-    if queues:
-        of_job[:, 0] = whole[queue]
-    each = np.array(
-        [opened((one.max_jobs_per_user, one.max_procs_per_user), people) for one in queues]
-    )
-    if (each >= 0).any():
-        first = each[queue]
-        of_job[:, 2] = np.where(first >= 0, first + users.of_job, -1)
+    whole = [opened((one.max_jobs, one.max_procs), 1) for one in queues]
+    each = [opened((one.max_jobs_per_user, one.max_procs_per_user), people) for one in queues]
+    theirs = -1
     if cluster.user_limits is not None:
-        whose = opened((cluster.user_limits.max_jobs, cluster.user_limits.max_procs), people)
-        of_job[:, 1] = whose + users.of_job if whose >= 0 else -1
-    table = np.array(
-        [[NO_LIMIT if most is None else most for most in one] for one in limits], np.int64
-    ).reshape(-1, 2)
+        theirs = opened((cluster.user_limits.max_jobs, cluster.user_limits.max_procs), people)
+
+    def make() -> Ints:
+        of_job = np.full((len(workload), 3), -1, np.int64)
+        if queues:
+            of_job[:, 0] = np.array(whole)[queue]
+        if theirs >= 0:
+            of_job[:, 1] = theirs + users.of_job
+        if max(each, default=-1) >= 0:
+            first = np.array(each)[queue]
+            of_job[:, 2] = np.where(first >= 0, first + users.of_job, -1)
+        return of_job
+
+    of_job = workload.once(f"accounts: {names_of(queues)}, {whole}, {each}, {theirs}", make)
+    table = np.repeat(np.array(limits, np.int64).reshape(-1, 2), sizes, axis=0)
     return Accounts(of_job, table[:, 0], table[:, 1])
 
 
@@ -163,19 +192,18 @@ def limit_misfits(workload: Workload, cluster: Cluster, queue: Ints, least: Ints
     found: list[Misfit] = []
     widest = least.max()
     for number, one in enumerate(cluster.queues):
-        inside = queue == number
         for name in ("max_procs", "max_procs_per_user"):
             limit = getattr(one, name)
             if limit is None or widest <= limit:
                 continue
-            over = np.flatnonzero(inside & (least > limit))
+            over = np.flatnonzero((queue == number) & (least > limit))
             if over.size:
                 why = f"wider than queue {one.name} allows ({name} = {limit})"
                 found.append(named(workload, "limit", why, over))
         if one.max_time is not None:
             asked = workload.column("estimate").astype(np.float64)
             asked = np.where(asked > 0, asked, workload.column("runtime"))
-            over = np.flatnonzero(inside & (asked > one.max_time))
+            over = np.flatnonzero((queue == number) & (asked > one.max_time))
             if over.size:
                 why = f"longer than queue {one.name} allows (max_time = {one.max_time:g} s)"
                 found.append(named(workload, "time", why, over))
@@ -194,7 +222,9 @@ def make_multifactor(workload: Workload, users: Users, weights: Weights | None) 
             "fair-share needs users, and the log doesn't say who they are; "
             "set fair_share = 0 in the cluster's multifactor"
         )
-    shares = np.array([given.shares.get(str(name), 1.0) for name in users.names])
+    shares = np.ones(users.names.size)
+    if given.shares:
+        shares = np.array([given.shares.get(str(name), 1.0) for name in users.names])
     return Multifactor(
         given.age,
         given.max_age,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from onega.core.report import Finding
 from onega.core.workload import Workload
 from onega.kernels import detailed_codes as codes
 from onega.kernels.easy import Columns
+from onega.simulation.detailed_groups import names_of, queue_levels
 from onega.simulation.detailed_layout import Layout, order_code
 from onega.simulation.detailed_problem import Floats, Ints
 from onega.simulation.detailed_shapes import row_of_job
@@ -58,34 +60,43 @@ def own_order(layout: Layout, *, dependent: bool) -> tuple[KeyFunction | None, f
 
 
 def ranks(
-    workload: Workload, layout: Layout, partition: Ints, queue_rank: Ints, columns: Columns
+    workload: Workload,
+    layout: Layout,
+    partition: Ints,
+    queue_rank: Ints,
+    columns: Callable[[], Columns],
 ) -> Ints:
     """Return each job's place in the fixed order of its partition: queue, key, arrival.
 
-    Orders by a key of the time don't look at it.
+    Orders by a key of the time don't look at it, first come, first served at no ``columns``.
     """
     place = rows(workload)
     static = [n for n, policy in enumerate(layout.policies) if order_code(policy) == codes.STATIC]
     if not static:
         return place
-    order = place
-    keys = {number: static_keys(layout.policies[number], columns) for number in static}
-    if any(fixed is not None for fixed in keys.values()):
-        key = np.zeros(partition.size)
-        for number, fixed in keys.items():
-            if fixed is not None:
-                inside = partition == number
-                key[inside] = fixed[inside]
-        order = stable_order(key)
-    if len(layout.partitions) > 1 or layout.cluster.queues:
-        group = ((partition + 1) * (queue_rank.max() + 1) + queue_rank)[order]
-        there = np.flatnonzero(np.bincount(group))
-        order = order[np.concatenate([np.flatnonzero(group == one) for one in there])]
-    if order is place:
-        return place
-    rank = np.empty_like(place)
-    rank[order] = place
-    return rank
+    parts, queues = layout.partitions, layout.cluster.queues
+    grouped = len(parts) > 1 or len(queues) > 0
+
+    def ranked(order: Ints) -> Ints:
+        """Keep an order within each partition and rank of queues."""
+        if grouped:
+            group = ((partition + 1) * (queue_rank.max() + 1) + queue_rank)[order]
+            there = np.flatnonzero(np.bincount(group))
+            order = order[np.concatenate([np.flatnonzero(group == one) for one in there])]
+        rank = np.empty_like(place)
+        rank[order] = place
+        return rank
+
+    if all(layout.policies[number].order == "fcfs" for number in static):
+        who = f"{names_of(parts)}, {names_of(queues)}, {queue_levels(queues)}"
+        return workload.once(f"ranks: {who}", lambda: ranked(place)) if grouped else place
+    known, key = columns(), np.zeros(partition.size)
+    keys = {number: static_keys(layout.policies[number], known) for number in static}
+    for number, fixed in keys.items():
+        if fixed is not None:
+            inside = partition == number
+            key[inside] = fixed[inside]
+    return ranked(stable_order(key))
 
 
 def dependencies(workload: Workload) -> tuple[Ints, Floats, Finding]:

@@ -128,11 +128,14 @@ class Options:
             np.array([column.max() for column in columns]),
         )
 
+    def knowing(self, extent: Extent) -> Options:
+        """Take over what is known of the least and the most already."""
+        vars(self)["extent"] = extent
+        return self
+
     def demanding(self, demand: Floats) -> Options:
-        """Return the same options with another demand; what is known of them stays known."""
-        options = replace(self, demand=demand)
-        vars(options)["extent"] = self.extent
-        return options
+        """Return the same options with another demand."""
+        return replace(self, demand=demand).knowing(self.extent)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -48,7 +48,7 @@ def make_schedule(
     problem, outcome, by_arrival = run
     work, rates = _work(problem, outcome), _history(problem, outcome)
     return Schedule(
-        _as_run(workload, problem, outcome, by_arrival),
+        _as_run(workload, problem, (outcome, work), by_arrival),
         machine,
         policy,
         in_rows(outcome.start, by_arrival),
@@ -91,10 +91,14 @@ def _pieces(problem: Problem, outcome: Outcome, by_arrival: Ints | None) -> Piec
 
 
 def _as_run(
-    workload: Workload, problem: Problem, outcome: Outcome, by_arrival: Ints | None
+    workload: Workload, problem: Problem, run: tuple[Outcome, Floats], by_arrival: Ints | None
 ) -> Workload:
-    """Give dependent jobs the submission, and moldable ones the shape, that they had in the run."""
+    """Give dependent jobs the submission, and moldable ones the shape, that they had in the run.
+
+    ``run`` has what happened, and the work of each job in the option that was taken.
+    """
     jobs, options = problem.jobs, problem.options
+    outcome, work = run
     followed = jobs.followers[np.isfinite(outcome.submit[jobs.followers])]
     molded = np.empty(0, np.int64)
     if options.procs.size > jobs.submit.size:  # else everybody has one
@@ -105,7 +109,7 @@ def _as_run(
     changes = {
         "submit": (followed, outcome.submit[followed]),
         "procs": (molded, options.procs[taken]),
-        "runtime": (molded, options.work[taken]),
+        "runtime": (molded, work[molded] if molded.size < work.size else work),
         "estimate": (molded, options.expect[taken]),
     }
     table = workload.table.clone()  # columns are replaced in it: far quicker than a query

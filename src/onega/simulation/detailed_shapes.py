@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,55 +16,53 @@ from onega.core.report import Finding
 from onega.core.speedup import Speedup, widths_on_offer
 from onega.core.tables import TableLike, cast_column, frame_of
 from onega.core.workload import Workload
-from onega.kernels.easy import Columns
 from onega.kernels.shapes import Offered, Own, Shaped, offer_shapes
 from onega.simulation.detailed_layout import POWER, Layout
-from onega.simulation.detailed_problem import Flags, Floats, Ints, Options
-from onega.simulation.setup import make_jobs, rows
+from onega.simulation.detailed_problem import Extent, Flags, Floats, Ints, Options
+from onega.simulation.setup import make_jobs
 
 OPTIONS = "options of moldable jobs"
 DEMANDS = "demands"
 NO_JOB = np.iinfo(np.int64).min
 """Stands for an id that isn't given: no job has it."""
 
-_Options = tuple[Ints, Ints, Floats, Floats]
-"""Job, width, run time and estimate of every option."""
 
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Shapes:
-    """Options, the job (row) of each, and whether its work is cut at its estimate.
+    """Options, and whether the work of each is cut at its estimate.
 
-    They stand by job, and every job has at least one. ``count`` says how many each job has, where
-    that is known already.
+    They stand by job, and every job has at least one. ``count`` says how many each job has; None:
+    one.
     """
 
-    job: Ints
     options: Options
     limited: Flags
     count: Ints | None = None
 
+    @cached_property
+    def job(self) -> Ints:
+        """The job (row) of each option."""
+        if self.count is None:
+            return np.arange(self.options.procs.size)
+        return np.arange(self.count.size).repeat(self.count)
+
+    @cached_property
+    def first(self) -> Ints:
+        """Where each job's options begin."""
+        return self.job if self.count is None else np.cumsum(self.count) - self.count
+
     def kept(self, some: Flags) -> Shapes:
-        """Keep some of the options."""
+        """Keep some of the options, at least one of each job."""
         old = self.options
         return Shapes(
-            self.job[some],
-            Options(*(getattr(old, name)[some] for name in old.__dataclass_fields__)),
+            Options(*(getattr(old, one.name)[some] for one in fields(old))),
             self.limited[some],
+            None if self.count is None else np.add.reduceat(some, self.first, dtype=np.int64),
         )
-
-    def first_and_count(self, jobs: int) -> tuple[Ints, Ints]:
-        """Return where each job's options begin, and how many there are."""
-        if self.job.size == jobs:
-            return self.job, np.ones(jobs, np.int64)
-        if self.count is not None:
-            return np.cumsum(self.count) - self.count, self.count
-        first = np.flatnonzero(np.append(True, self.job[1:] != self.job[:-1]))
-        return first, np.diff(first, append=self.job.size)
 
     def of_jobs(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return for each option what its job has."""
-        return values if self.job.size == len(values) else values[self.job]
+        return values if self.count is None else values[self.job]
 
 
 def make_shapes(
@@ -97,28 +96,20 @@ def make_shapes(
 
         def make() -> Shapes:
             jobs = make_jobs(workload, policy, enforce_limits=enforce_limits)
-            return _cut(rows(workload), jobs.columns, wanted, layout, jobs.limited)
+            _, work, expect, procs = jobs.columns
+            return Shapes(_cut(procs, work, expect, wanted, layout), jobs.limited)
 
         name = f"shapes: {policy.knowledge}, limits={enforce_limits}, {layout.resources}"
         # Without demands they are the same for all runs of a workload.
         shapes = workload.once(name, make) if demands is None else make()
     else:
-        (job, procs, runtime, estimate), count = _widths(
-            workload, layout.cluster.procs, moldable, np.isfinite(begun), findings
-        )
-        limited, work = np.zeros(job.size, bool), runtime
-        if enforce_limits:
-            limited = (estimate > 0) & (estimate < runtime)
-            work = np.where(limited, estimate, runtime)
-        expect = work
-        if policy.knowledge != "runtime":
-            # Not a number is not above 0 either.
-            every = estimate.min() > 0
-            expect = estimate if every else np.where(estimate > 0, estimate, work)
-        if job.size > len(workload):
-            wanted = {name: values[job] for name, values in wanted.items()}
-        columns = Columns(work, work, expect, procs)
-        shapes = replace(_cut(job, columns, wanted, layout, limited), count=count)
+        fixed = np.isfinite(begun)
+        if hasattr(moldable, "speedup"):
+            offer = _by_law(workload, moldable, layout.cluster.procs, fixed)  # type: ignore[arg-type]
+        else:
+            offer = _by_table(workload, moldable, fixed, findings)
+        wanted = {name: values.repeat(offer.each) for name, values in wanted.items()}
+        shapes = _molded(offer, wanted, layout, policy, enforce_limits=enforce_limits)
     if layout.shared:
         options = shapes.options
         demand = _demand(options.procs, wanted, layout)
@@ -126,20 +117,44 @@ def make_shapes(
     return shapes, findings
 
 
-def _cut(
-    job: Ints, columns: Columns, wanted: dict[str, Floats], layout: Layout, limited: Flags
+def _molded(
+    offer: Shaped,
+    wanted: dict[str, Floats],
+    layout: Layout,
+    policy: Policy,
+    *,
+    enforce_limits: bool,
 ) -> Shapes:
+    """Make the options of moldable jobs from what is on offer to them."""
+    procs, work, estimate, each, (least, most, longest, longest_estimate) = offer
+    limited = np.zeros(procs.size, bool)
+    if enforce_limits:
+        limited = (estimate > 0) & (estimate < work)
+        work = np.where(limited, estimate, work)
+    expect = work
+    if policy.knowledge != "runtime":
+        expect, longest = estimate, longest_estimate
+        if np.isnan(longest):  # some have none: their work is known
+            expect = np.where(estimate > 0, estimate, work)
+    options = _cut(procs, work, expect, wanted, layout)
+    if len(layout.resources) == 1 and not (enforce_limits or np.isnan(longest)):
+        one = np.ones(1)
+        options.knowing(Extent(float(most), float(longest), float(least), float(most), one, one))
+    return Shapes(options, limited, each)
+
+
+def _cut(
+    procs: Ints, work: Floats, expect: Floats, wanted: dict[str, Floats], layout: Layout
+) -> Options:
     """Cut options into chunks; what they need of machine-wide resources isn't said yet."""
-    _, work, expect, procs = columns
     chunks, chunk = _chunks(procs, wanted, layout)
-    nothing = np.empty((procs.size, 0))
-    return Shapes(job, Options(procs, work, expect, chunks, chunk, nothing), limited)
+    return Options(procs, work, expect, chunks, chunk, np.empty((procs.size, 0)))
 
 
 def row_of_job(workload: Workload, ids: pl.Series) -> Ints:
     """Return the row of each id; −1 where there is no such job."""
     known, row = workload.once("ids in order", lambda: _ids_in_order(workload))
-    asked = ids.fill_null(NO_JOB).to_numpy()
+    asked = (ids.fill_null(NO_JOB) if ids.null_count() else ids).to_numpy()
     place = np.minimum(np.searchsorted(known, asked), known.size - 1)
     return np.where(known[place] == asked, row[place], -1)
 
@@ -157,43 +172,35 @@ def _ids_in_order(workload: Workload) -> tuple[Ints, Ints]:
     return known, row
 
 
-def _widths(
-    workload: Workload,
-    machine: int,
-    moldable: Speedup | TableLike,
-    fixed: Flags,
-    findings: list[Finding],
-) -> tuple[_Options, Ints | None]:
-    """Return job, width, run time and estimate (NaN: none) of every option, by job; how many."""
-    if hasattr(moldable, "speedup"):
-        procs, runtime, estimate = (
-            np.array(workload.column(name), kind)
-            for name, kind in (("procs", np.int64), ("runtime", float), ("estimate", float))
-        )
-        return _by_law(moldable, machine, fixed, (procs, runtime, estimate))  # type: ignore[arg-type]
-    return _by_table(workload, moldable, fixed, findings), None
-
-
-def _by_law(
-    law: Speedup, machine: int, fixed: Flags, own: tuple[Ints, Floats, Floats]
-) -> tuple[_Options, Ints]:
+def _by_law(workload: Workload, law: Speedup, machine: int, fixed: Flags) -> Shaped:
     """Offer each job that may be molded all widths beside its own: t(n) = t(p)·S(p)/S(n)."""
     widths = np.array(widths_on_offer(law, machine), dtype=np.int64)
-    procs, runtime, estimate = own
+    procs, runtime, estimate = (
+        np.ascontiguousarray(workload.column(name), kind)
+        for name, kind in (("procs", np.int64), ("runtime", float), ("estimate", float))
+    )
     room = procs.size * (widths.size + 1)
-    job, width = np.empty(room, np.int64), np.empty(room, np.int64)
-    out = Shaped(job, width, np.empty(room), np.empty(room), np.empty(procs.size, np.int64))
+    out = Shaped(
+        np.empty(room, np.int64),
+        np.empty(room),
+        np.empty(room),
+        np.empty(procs.size, np.int64),
+        np.empty(4),
+    )
     count = offer_shapes(
         Own(procs, runtime, estimate, law.speedup(procs), fixed),
         Offered(widths, law.speedup(widths)),
         out,
     )
-    return (job[:count], width[:count], out.runtime[:count], out.estimate[:count]), out.each
+    some = slice(count)
+    return out._replace(
+        procs=out.procs[some], runtime=out.runtime[some], estimate=out.estimate[some]
+    )
 
 
 def _by_table(
     workload: Workload, given: Speedup | TableLike, fixed: Flags, findings: list[Finding]
-) -> _Options:
+) -> Shaped:
     """Take the options of a table; jobs that aren't in it keep their own shape."""
     frame = frame_of(given, ("job", "procs", "runtime"), OPTIONS)  # type: ignore[arg-type]
     ids = cast_column(frame["job"], pl.Int64, OPTIONS)
@@ -205,21 +212,26 @@ def _by_table(
     for name, values in (("procs", procs), ("runtime", runtime)):
         wrong = (~(values > 0)).fill_null(value=True).arg_true()
         if len(wrong):
-            row = int(wrong[0])
-            raise SimulationError(f"{OPTIONS}, row {row + 1}: {name} is above 0, got {values[row]}")
+            at = int(wrong[0])
+            raise SimulationError(f"{OPTIONS}, row {at + 1}: {name} is above 0, got {values[at]}")
     job = row_of_job(workload, ids)
     findings.append(_strangers(OPTIONS, job))
     kept = (job >= 0) & ~fixed[job]
     rigid = np.setdiff1d(np.arange(len(workload)), job[kept])
     own = workload.column("estimate").astype(np.float64)
-    parts = (
-        np.concatenate([job[kept], rigid]),
-        np.concatenate([procs.to_numpy()[kept], workload.column("procs")[rigid]]).astype(np.int64),
-        np.concatenate([runtime.to_numpy()[kept], workload.column("runtime")[rigid]]),
-        np.concatenate([estimate.to_numpy()[kept], own[rigid]]).astype(np.float64),
+    row = np.concatenate([job[kept], rigid])
+    order = np.argsort(row, kind="stable")
+    width = np.concatenate([procs.to_numpy()[kept], workload.column("procs")[rigid]])[order]
+    work = np.concatenate([runtime.to_numpy()[kept], workload.column("runtime")[rigid]])[order]
+    asked = np.concatenate([estimate.to_numpy()[kept], own[rigid]])[order]
+    longest = asked.max() if asked.min() > 0 else np.nan  # what isn't a number isn't above 0
+    return Shaped(
+        width.astype(np.int64),
+        work,
+        asked.astype(np.float64),
+        np.bincount(row, minlength=len(workload)),
+        np.array([width.min(), width.max(), work.max(), longest]),
     )
-    order = np.argsort(parts[0], kind="stable")
-    return parts[0][order], parts[1][order], parts[2][order], parts[3][order]
 
 
 def _strangers(name: str, row: Ints) -> Finding:
@@ -243,7 +255,7 @@ def _wanted(
     known = [*layout.resources[1:], *(name for name in layout.shared if name != POWER)]
     row = row_of_job(workload, cast_column(frame["job"], pl.Int64, DEMANDS))
     findings.append(_strangers(DEMANDS, row))
-    if np.unique(row[row >= 0]).size < (row >= 0).sum():
+    if np.bincount(row + 1)[1:].max(initial=0) > 1:
         raise SimulationError(f"{DEMANDS}: a job has two rows")
     for name in frame.columns:
         if name == "job":
@@ -296,8 +308,10 @@ def _chunks(procs: Ints, wanted: dict[str, Floats], layout: Layout) -> tuple[Int
             continue
         counted = (amount > 0) & (amount == np.floor(amount))
         chunks = np.where(counted, np.gcd(chunks, amount.astype(np.int64)), chunks)
-    chunk = np.zeros((procs.size, len(layout.resources)))
-    chunk[:, 0] = 1.0 if chunks is procs else procs / chunks
+    chunk = np.ones((procs.size, len(layout.resources)))
+    chunk[:, 1:] = 0.0
+    if chunks is not procs:
+        chunk[:, 0] = procs / chunks
     for number, name in enumerate(layout.resources):
         if name in wanted:
             amount = wanted[name]
