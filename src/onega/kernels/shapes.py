@@ -52,7 +52,7 @@ def offer_shapes(own: Own, offered: Offered, out: Shaped) -> int:
     for job in range(own.procs.size):
         before = count
         procs, runtime, estimate = own.procs[job], own.runtime[job], own.estimate[job]
-        for number in range(-1, -1 if own.fixed[job] else offered.width.size):
+        for number in range(-1, 0 if own.fixed[job] else offered.width.size):
             width, factor = procs, 1.0
             if number >= 0:
                 width = offered.width[number]

@@ -49,10 +49,12 @@ class Addressed:
 
     def __init__(self) -> None:
         self._whole = np.zeros(len(PLACES), INT)
-        self._real, self.state = self._whole.view(FLOAT), self._whole.view(layout.STATE)
+        self._real = self._whole.view(FLOAT)
+        self.state: Array = np.ndarray((1,), layout.STATE, self._whole)
         self.address: int = self._whole.ctypes.data
         """Where the kernel finds the state."""
         self.arrays = Views()
+        self._known: dict[int, int] = {}
         self._piece, self._piece_at, self._used = np.empty(0, FLAG), 0, 0
 
     def bind(self, name: str, values: npt.ArrayLike, dtype: np.dtype[Any] = FLOAT) -> Array:
@@ -60,7 +62,10 @@ class Addressed:
         array = np.ascontiguousarray(values, dtype)
         self.arrays[name] = array
         if array.size:
-            self._whole[ADDRESSES[name]] = array.ctypes.data
+            at = self._known.get(id(array))  # many columns of a log are one: nothing for anybody
+            if at is None:
+                self._known[id(array)] = at = array.ctypes.data
+            self._whole[ADDRESSES[name]] = at
         return array
 
     def room(self, name: str, count: int, dtype: np.dtype[Any] = FLOAT) -> None:
@@ -73,13 +78,6 @@ class Addressed:
         self._used = first + size
         self.arrays.rooms[name] = count, dtype, self._piece, first
         self._whole[ADDRESSES[name]] = self._piece_at + first
-
-    def alike(self, names: str, values: npt.ArrayLike, dtype: np.dtype[Any] = FLOAT) -> None:
-        """Make arrays that the kernel changes, all with the same values at the beginning."""
-        given = np.asarray(values, dtype).ravel()
-        for name in names.split() if given.size else ():
-            self.room(name, given.size, dtype)
-            self.arrays[name][:] = given
 
     def empty(self, name: str, count: int, dtype: np.dtype[Any]) -> Array:
         """Make an array without any values yet, in memory of its own."""

@@ -39,6 +39,9 @@ from onega.simulation.detailed_shapes import Shapes, make_shapes
 RULES = {"lost": codes.LOSE, "requeue": codes.REQUEUE, "checkpoint": codes.CHECKPOINT}
 DAY = 86400.0
 
+NO_TIMES: Floats = np.empty(0)
+NO_NUMBERS: Ints = np.empty(0, np.int64)
+
 Links = tuple[Ints, Floats]
 """The row that each job waits for (−1: none), and for how long after it."""
 
@@ -126,8 +129,11 @@ class Prepared:
         return table if self.patience is None else draws.with_patience(table, self.patience)
 
     def _calendar(self, steps: Capacity | None) -> Calendar:
-        kept = [one for one in self.resolved.reservations if one[1] > self.t0]
         width = len(self.layout.resources)
+        if steps is None and not self.resolved.reservations:
+            none, nowhere = NO_TIMES, NO_NUMBERS
+            return Calendar(none, none, nowhere, np.empty((0, width)), none, nowhere, none)
+        kept = [one for one in self.resolved.reservations if one[1] > self.t0]
         amounts = np.array([one[3] for one in kept], dtype=np.float64).reshape(-1, width)
         times = np.empty(0) if steps is None else steps.time
         return Calendar(
@@ -195,12 +201,14 @@ def prepare(
         machine,
         layout,
         shapes,
-        _job_rows(arrivals, layout, shapes, places, links, seed),
+        _job_rows(arrivals, layout, shapes, places, links, seed).knowing(
+            dependent=given.dependencies, initial=arrivals.before > 0
+        ),
         places.users,
         places.accounts,
         resolved,
         cap,
-        _patience(given.patience, arrivals, links, seed),
+        _patience(given.patience, arrivals, links if given.dependencies else None, seed),
         t0,
         seed,
         (*strays, *misfits),
@@ -313,7 +321,7 @@ def _job_rows(
 
 
 def _patience(
-    law: Draws | None, arrivals: Arrivals, links: Links, seed: SeedSequence
+    law: Draws | None, arrivals: Arrivals, links: Links | None, seed: SeedSequence
 ) -> Floats | None:
     """Draw when each job is cancelled if it still waits then: those submitted by the clock."""
     if law is None:
@@ -322,12 +330,15 @@ def _patience(
     due = submit + draws.draw(law, submit.size, seed, draws.PATIENCE)
     if arrivals.before:
         due[arrivals.row_of(np.arange(submit.size)) < arrivals.before] = np.nan
-    due[links[0] >= 0] = np.nan
+    if links is not None:
+        due[links[0] >= 0] = np.nan
     return due
 
 
 def _draws(machine: Cluster, jobs: int, seed: SeedSequence) -> Floats:
     """Return the plain machine's draws of random rate control: of arrivals, then of departures."""
+    if machine.rates.kind != "random":
+        return NO_TIMES
     drawn = setup.make_draws(machine.rates, jobs, seed)
     return np.concatenate([drawn[::2], drawn[1::2]])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +15,7 @@ from onega.core.errors import SimulationError
 from onega.core.meta import Meta
 from onega.core.sleep import PowerCap
 from onega.simulation.detailed_layout import Layout
-from onega.simulation.detailed_problem import Floats, Ints
+from onega.simulation.detailed_problem import Floats
 
 Steps = tuple[Floats, Floats]
 """From when on, in the order of time, and how many watts."""
@@ -110,27 +111,28 @@ def _daily(moment: Floats, watts: Floats, meta: Meta, span: tuple[float, float])
         )
     zone = local_zone(meta)[0]
     first, last = (datetime.fromtimestamp(meta.epoch + at, tz=zone).toordinal() for at in span)
-    days = np.arange(first - 1, last + 1)
-    midnight = (days - EPOCH_DAY) * 86400.0 - meta.epoch
-    minutes = moment // 60 * 60
+    days = range(first - 1, last + 1)
+    midnight = (np.array(days) - EPOCH_DAY) * 86400.0 - meta.epoch
+    minutes = (moment // 60 * 60).tolist()
     since = np.concatenate([midnight + at - _offsets(zone, days, at) for at in minutes])
-    return _in_order(since, np.repeat(watts, days.size))
+    return _in_order(since, np.repeat(watts, len(days)))
 
 
-def _offsets(zone: tzinfo, days: Ints, moment: float) -> Floats:
+@lru_cache(maxsize=64)
+def _offsets(zone: tzinfo, days: range, moment: float) -> Floats:
     """Return how far the clocks are ahead of Greenwich at one moment of each day, seconds."""
 
     def offset(day: int) -> float:
         local = datetime.fromordinal(day) + timedelta(seconds=moment)
         return (local.replace(tzinfo=zone).utcoffset() or timedelta()).total_seconds()
 
-    offsets = np.empty(days.size)
-    edges = [*range(0, days.size - 1, STEADY_DAYS), days.size - 1]
-    offsets[0] = at_edge = offset(int(days[0]))
+    offsets = np.empty(len(days))
+    edges = [*range(0, len(days) - 1, STEADY_DAYS), len(days) - 1]
+    offsets[0] = at_edge = offset(days[0])
     for first, last in pairwise(edges):
-        before, at_edge = at_edge, offset(int(days[last]))
+        before, at_edge = at_edge, offset(days[last])
         some, change = range(first + 1, last + 1), last + 1
         if at_edge != before:
-            change = first + 1 + bisect(some, 0, key=lambda at: offset(int(days[at])) != before)
+            change = first + 1 + bisect(some, 0, key=lambda at: offset(days[at]) != before)
         offsets[first + 1 : change], offsets[change : last + 1] = before, at_edge
     return offsets

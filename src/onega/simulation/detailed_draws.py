@@ -81,6 +81,9 @@ def _group_times(
 
 def listed(entries: list[Entry]) -> TableEvents:
     """Make columns of a table's events."""
+    if not entries:
+        nobody: Ints = np.empty(0, np.int64)
+        return TableEvents(np.empty(0), nobody, nobody, nobody)
     columns = np.array(entries, dtype=np.float64).reshape(-1, 4)
     code, job, node = (columns[:, place].astype(np.int64) for place in (1, 2, 3))
     return TableEvents(columns[:, 0], code, job, node)
@@ -103,7 +106,7 @@ def merge(table: TableEvents, drawn: Outages) -> TableEvents:
         (np.column_stack([fail, back]).ravel(), code, np.full(code.size, -1), node.repeat(2)),
     ]
     place = [np.flatnonzero(~both), table.time.size + node.repeat(2)]
-    for one in np.unique(table.node[both]):
+    for one in np.unique(table.node[both]) if both.any() else ():
         rows, mine = np.flatnonzero(table.node == one), drawn.node == one
         steps = [(table.time[row], int(row), int(table.code[row]), True) for row in rows]
         pairs = zip(drawn.fail[mine], drawn.back[mine], strict=True)
@@ -151,8 +154,12 @@ def with_patience(table: TableEvents, due: Floats) -> TableEvents:
 
     Who has started by then doesn't notice.
     """
-    job = np.flatnonzero(~np.isnan(due))
-    job = job[stable_order(due[job])]
+    never = np.isnan(due)
+    if never.any():
+        job = np.flatnonzero(~never)
+        job = job[stable_order(due[job])]
+    else:
+        job = stable_order(due)
     time = due[job]
     if table.time.size == 0:
         nobody = np.full(job.size, -1)

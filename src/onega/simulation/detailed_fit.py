@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import floor
 
 import numpy as np
 
@@ -66,13 +67,16 @@ def fitting(
         The power cap, if there is one.
     """
     partition, accounts, limits = places
-    if power is None and _all_fit(layout, shapes, limits):
-        return shapes, []
-    on_nodes = _fits_nodes(shapes, layout, partition)
     most = np.array(layout.nodes.shared)
-    shared = np.ones(shapes.limited.size, bool)
     if power is not None:
         most[-1] = power.most
+    demand = np.array([column.max() for column in shapes.options.demand.T])
+    always = power is None or _lasts(layout, power, float(demand[-1]), shapes.options.extent.expect)
+    if always and (demand <= most).all() and _all_fit(layout, shapes, limits):
+        return shapes, []
+    on_nodes = _fits_nodes(shapes, layout, partition)
+    shared = np.ones(shapes.limited.size, bool)
+    if power is not None:
         shared &= _fits_for_long(shapes, layout, power)
     for number, limit in enumerate(most):
         shared &= shapes.options.demand[:, number] <= limit
@@ -93,16 +97,16 @@ def fitting(
 
 
 def _all_fit(layout: Layout, shapes: Shapes, limits: Ints) -> bool:
-    """Tell whether there is room everywhere for what is as large as the largest in all respects."""
+    """Tell whether all partitions have room for what is as large as the largest in all respects."""
     largest = shapes.options.extent
     if largest.procs > limits.min(initial=MOST_PROCS):
         return False
-    parts = np.arange(len(layout.partitions))
-    room = _room(np.tile(largest.chunk, (parts.size, 1)), layout, parts)
-    if not (room >= largest.chunks).all():
-        return False
-    amounts = zip(shapes.options.demand.T, layout.nodes.shared, strict=True)
-    return all(column.max() <= limit for column, limit in amounts)
+    room = [0.0] * len(layout.partitions)
+    for capacity, owner, count in zip(*(some.tolist() for some in layout.groups), strict=True):
+        chunks = zip(capacity, largest.chunk.tolist(), strict=True)
+        fit = min((floor(have / need) for have, need in chunks if need > 0), default=np.inf)
+        room[owner] += fit * count
+    return min(room) >= largest.chunks
 
 
 def _fits_nodes(shapes: Shapes, layout: Layout, partition: Ints) -> Flags:
@@ -132,15 +136,27 @@ def _room(chunk: Floats, layout: Layout, partition: Ints) -> Floats:
 
 def _fits_for_long(shapes: Shapes, layout: Layout, cap: Capacity) -> Flags:
     """Tell which options the cap leaves enough power for as long as they are expected to take."""
-    end = cap.span[1]
-    if not getattr(layout.cluster.power_cap, "daily", False):
-        end = np.inf
     demand = shapes.options.demand[:, -1]
     expect = shapes.options.expect / max(layout.cluster.rates.rates)
     fits = np.zeros(demand.size, bool)
-    for level in np.unique([cap.first, *cap.watts]):
-        fits |= (demand <= level) & (expect <= cap.longest(float(level), end))
+    for level, longest in _levels(layout, cap):
+        fits |= (demand <= level) & (expect <= longest)
     return fits
+
+
+def _lasts(layout: Layout, cap: Capacity, demand: float, expect: float) -> bool:
+    """Tell whether the cap leaves so much power for so long."""
+    time = expect / max(layout.cluster.rates.rates)
+    return any(demand <= level and time <= longest for level, longest in _levels(layout, cap))
+
+
+def _levels(layout: Layout, cap: Capacity) -> Iterator[tuple[float, float]]:
+    """Yield the levels of the cap from the lowest, and for how long there is so much at most."""
+    end = cap.span[1]
+    if not getattr(layout.cluster.power_cap, "daily", False):
+        end = np.inf
+    for level in np.unique(np.append(cap.watts, cap.first)).tolist():
+        yield level, cap.longest(level, end)
 
 
 def _explain_nodes(

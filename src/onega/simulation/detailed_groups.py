@@ -136,9 +136,7 @@ def make_accounts(workload: Workload, cluster: Cluster, queue: Ints, users: User
     """Make accounts of queues, of users, and of users within queues."""
     queues, people = cluster.queues, users.names.size
     if not queues and cluster.user_limits is None:
-        nothing = np.empty(0, np.int64)
-        nobody = constant(workload, -1, np.int64)
-        return Accounts(np.broadcast_to(nobody[:, None], (len(workload), 3)), nothing, nothing)
+        return workload.once("no accounts", lambda: _no_accounts(len(workload)))
     limits: list[tuple[int, int]] = []
     sizes: list[int] = []
 
@@ -172,6 +170,11 @@ def make_accounts(workload: Workload, cluster: Cluster, queue: Ints, users: User
     of_job = workload.once(f"accounts: {names_of(queues)}, {whole}, {each}, {theirs}", make)
     table = np.repeat(np.array(limits, np.int64).reshape(-1, 2), sizes, axis=0)
     return Accounts(of_job, table[:, 0], table[:, 1])
+
+
+def _no_accounts(jobs: int) -> Accounts:
+    nothing = np.empty(0, np.int64)
+    return Accounts(np.broadcast_to(np.int64(-1), (jobs, 3)), nothing, nothing)
 
 
 def limits_users(workload: Workload, cluster: Cluster) -> bool:

@@ -134,7 +134,10 @@ def make_layout(cluster: Cluster, policy: Policy, *, real: bool, capped: bool) -
     shared = (*cluster.resources, *((POWER,) if capped else ()))
     amounts = np.array([cluster.resources.get(name, np.inf) for name in shared], dtype=np.float64)
     chosen = tuple(detailed_policy(one.policy or policy) for one in partitions)
-    chosen = tuple(one.knowing(policy.knowledge) for one in chosen)
+    chosen = tuple(
+        one if one.knowledge == policy.knowledge else one.knowing(policy.knowledge)
+        for one in chosen
+    )
     nodes = Nodes(not groups, owner, np.array(capacity, dtype=np.float64), amounts)
     return Layout(cluster, names, shared, nodes, partitions, chosen)
 

@@ -12,11 +12,12 @@ import numpy as np
 
 from onega.kernels import detailed_codes as codes
 from onega.kernels import detailed_state as layout
+from onega.kernels.detailed_begin import begin
 from onega.kernels.engine import DUE, SWITCH
 from onega.kernels.heap import ENTRY
-from onega.simulation.detailed_arrays import FLAG, FLOAT, INT, Addressed, Array
+from onega.simulation.detailed_arrays import FLAG, INT, Addressed, Array
 from onega.simulation.detailed_arrivals import chains
-from onega.simulation.detailed_planes import bits_of, depth_bits, is_unit, planes_of, words_of
+from onega.simulation.detailed_planes import bits_of, is_unit, planes_of, words_of
 from onega.simulation.detailed_problem import Outcome, Problem
 from onega.simulation.detailed_reduce import reduced
 from onega.simulation.detailed_worth import users_of, weights_of, worths_of
@@ -47,6 +48,7 @@ class Memory(Addressed):
         self._machine()
         self._running()
         self._tables()
+        begin(self.address)
 
     def _sizes(self) -> None:
         """Count, and bring the nodes of each partition together."""
@@ -64,6 +66,7 @@ class Memory(Addressed):
             self.places = np.empty(self.nodes, INT)
             self.places[self.numbers] = np.arange(self.nodes)
             self.capacity = nodes.capacity[self.numbers]
+        self.unit = is_unit(problem)
         sleep, extent = problem.sleep, options.extent
         self.set(
             jobs=self.jobs,
@@ -73,7 +76,7 @@ class Memory(Addressed):
             parts=self.parts,
             accounts=problem.account_jobs.size,
             pooled=nodes.pooled,
-            unit=is_unit(problem),
+            unit=self.unit,
             molded=options.procs.size > self.jobs,  # everybody has one at least
             wholes=bool(problem.partitions.whole.any()),
             longest=extent.expect,
@@ -159,39 +162,43 @@ class Memory(Addressed):
 
     def _results(self) -> None:
         """Make room for what becomes of each job."""
-        for name in ("submitted", "start", "ended"):
-            self.empty(name, self.jobs, FLOAT).fill(np.nan)
+        times = np.empty((3, self.jobs))
+        times.fill(np.nan)
+        for name, column in zip(("submitted", "start", "ended"), times, strict=True):
+            self.bind(name, column)
         for name, code in (("state", codes.UNSTARTED), ("option", -1)):
             self.empty(name, self.jobs, INT).fill(code)
         self.empty("slot_of", self.jobs, INT)
-        for name in ("lost", "saved"):
-            self.bind(name, np.zeros(self.jobs))
+        for name, column in zip(("lost", "saved"), np.zeros((2, self.jobs)), strict=True):
+            self.bind(name, column)
         self.bind("phase", np.zeros(self.jobs, FLAG), FLAG)
 
     def _machine(self) -> None:
         """Lay out nodes, rows of free amounts, partitions and accounts."""
-        problem, capacity, shared = self.problem, self.capacity, self.problem.nodes.shared
+        problem = self.problem
         hosts = problem.nodes.partition[self.numbers]
-        row = np.concatenate([capacity.ravel(), shared])
-        totals = [np.bincount(hosts, some, self.parts) for some in np.maximum(capacity, 0.0).T]
-        self.bind("capacity", capacity)
+        rows = self.nodes * self.kinds
+        self.bind("capacity", self.capacity)
         self.bind("number", self.numbers, INT)
         self.bind("hosts", hosts, INT)
-        self.alike("free", capacity)
-        self.alike("avail later window both", row)
-        self.alike("total_avail total_both", np.transpose(totals))
+        self.room("free", rows)
+        for name in ("avail", "later", "window", "both"):
+            self.room(name, rows + self.shared)
+        for name in ("total_avail", "total_both"):
+            self.room(name, self.parts * self.kinds)
         self.room("total_later", self.kinds)
-        self.alike("capacity_now scratch_capacity", shared)
-        self.alike("up usable", np.ones(self.nodes, FLAG), FLAG)
-        self.room("draining", self.nodes, FLAG)
+        self.bind("capacity_now", problem.nodes.shared.copy())
+        self.room("scratch_capacity", self.shared)
+        for name in ("up", "usable", "draining"):
+            self.room(name, self.nodes, FLAG)
         for name in ("jobs_on", "scratch"):
             self.room(name, self.nodes, INT)
         counted = (problem.partitions.placement != codes.FIRST_FIT).any()
-        self.room("rooms", int(capacity[:, 0].max()) + 1 if counted else 1, INT)
+        self.room("rooms", int(self.capacity[:, 0].max()) + 1 if counted else 1, INT)
         self._bits(hosts)
         self.room("got", self.nodes + 1, layout.GOT)
-        self.alike("since", np.full(self.nodes, problem.t0))
-        self.room("down_since", self.nodes)
+        for name in ("since", "down_since"):
+            self.room(name, self.nodes)
         if problem.account_jobs.size:
             self.room("accounts_left", problem.account_jobs.size, layout.ACCOUNT)
             left = self.arrays["accounts_left"]
@@ -200,17 +207,15 @@ class Memory(Addressed):
 
     def _bits(self, hosts: Array) -> None:
         """Lay out the nodes as bits too, if they may be."""
-        depths = depth_bits(self.problem)
-        self.bind("depth_bits", depths, INT)
-        self.room("planned", self.parts * depths.shape[1], INT)
-        some = np.zeros(64 * (self.nodes // 64 + 1), dtype=bool)
-        some[: self.nodes] = self.capacity[:, 0] >= 1
-        some[self.nodes] = True
-        self.bind("bits", np.packbits(some, bitorder="little").view(np.int64), INT)
-        planes = planes_of(self.problem) if self.state["unit"][0] else 0
+        words, sleep = self.nodes // 64 + 1, self.problem.sleep
+        self.room("bits", words, INT)
+        self.room("planned", self.parts * words, INT)
+        self.room("depth_bits", words * (1 if sleep is None else sleep.timeout.size + 1), INT)
+        planes = planes_of(self.problem) if self.unit else 0
         self.words = words_of(hosts, self.parts)
         row = bits_of(self.capacity[:, 0], hosts, self.words, planes)
-        self.alike("avail_bits later_bits both_bits", row, INT)
+        for name in ("avail_bits", "later_bits", "both_bits"):
+            self.bind(name, row.copy() if row.size else row, INT)
         self.bind("up_bits", np.full(self.words[-1], -1), INT)
         self.set(planes=planes)
 
@@ -262,9 +267,8 @@ class Memory(Addressed):
         pieces = self._most_links()
         running = min(self.jobs, pieces) + 1
         pieces = max(pieces, running)  # in a pool each slot has a link of its own
-        for name, dtype, count in (("slots", layout.SLOT, running), ("links", layout.LINK, pieces)):
-            self.room(name, count, dtype)
-            self.arrays[name]["spare"] = np.arange(count)[::-1]
+        self.room("slots", running, layout.SLOT)
+        self.room("links", pieces, layout.LINK)
         self.set(spare_slot=running, spare_link=pieces)
         self.room("ends", running + 1, layout.END)
         for name in ("work_heap", "time_heap"):

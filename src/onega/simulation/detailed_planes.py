@@ -54,8 +54,9 @@ def planes_of(problem: Problem) -> int:
 
 def words_of(hosts: Array, parts: int) -> Array:
     """Return at which word the bits of each partition's nodes begin, and the end."""
-    words = (np.bincount(hosts, minlength=parts) + 63) // 64
-    return np.concatenate([[0], np.cumsum(words)])
+    words = np.zeros(parts + 1, np.int64)
+    words[1:] = (np.bincount(hosts, minlength=parts) + 63) // 64
+    return words.cumsum()
 
 
 def bits_of(amounts: Array, hosts: Array, words: Array, planes: int) -> Array:
@@ -70,12 +71,3 @@ def bits_of(amounts: Array, hosts: Array, words: Array, planes: int) -> Array:
     if planes > 1:
         packed = np.concatenate([np.full_like(packed, -1), packed, np.zeros_like(packed)])
     return packed.T.ravel()
-
-
-def depth_bits(problem: Problem) -> Array:
-    """Return the nodes in each depth of sleep, see `onega.kernels.detailed_depth`: all awake."""
-    nodes = problem.nodes.partition.size
-    sleeps = 0 if problem.sleep is None else problem.sleep.timeout.size
-    some = np.zeros((sleeps + 1, 64 * (nodes // 64 + 1)), dtype=bool)
-    some[0, :nodes] = True
-    return np.packbits(some, axis=1, bitorder="little").view(np.int64)

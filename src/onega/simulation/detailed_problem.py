@@ -70,6 +70,14 @@ class JobRows:
     initial_start: Floats
     initial_done: Floats
 
+    def knowing(self, *, dependent: bool, initial: bool) -> JobRows:
+        """Take over that nobody waits for others, or that nobody runs at the beginning."""
+        if not dependent:
+            vars(self)["followers"] = np.empty(0, np.int64)
+        if not initial:
+            vars(self)["begun"] = np.empty(0, np.int64)
+        return self
+
     @cached_property
     def followers(self) -> Ints:
         """Rows that wait for others."""

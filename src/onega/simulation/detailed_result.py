@@ -11,7 +11,7 @@ from onega.core.policy import Policy
 from onega.core.report import Report
 from onega.core.schedule import Schedule
 from onega.core.workload import Workload
-from onega.kernels.detailed_codes import CHECKPOINT, TIMEOUT
+from onega.kernels.detailed_codes import CHECKPOINT, LEAVE, TIMEOUT
 from onega.simulation.detailed_chronicle import RunChronicle
 from onega.simulation.detailed_problem import Floats, Ints, Outcome, Problem
 from onega.simulation.setup import in_rows
@@ -81,7 +81,7 @@ def _work(problem: Problem, outcome: Outcome) -> Floats:
 
 def _pieces(problem: Problem, outcome: Outcome, by_arrival: Ints | None) -> Pieces | None:
     """Return all stretches on processors, as they began; None if each job has at most one."""
-    if problem.events.time.size + problem.calendar.begin.size == 0:
+    if problem.calendar.begin.size == 0 and (problem.events.code == LEAVE).all():
         return None  # nothing that interrupts anybody
     job, start, end = outcome.attempt_job, outcome.attempt_start, outcome.attempt_end
     started = np.count_nonzero(np.isfinite(outcome.start))

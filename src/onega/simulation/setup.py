@@ -49,12 +49,10 @@ def check_jobs(workload: Workload, procs: int) -> None:
     """Refuse jobs that can't be simulated, by name."""
     if len(workload) == 0:
         raise SimulationError("the workload has no jobs; nothing to simulate")
-    width, work = workload.column("procs"), workload.column("runtime")
-    least, widest = workload.once(
-        "least and widest", lambda: (float(min(work.min(), width.min())), float(width.max()))
-    )
+    least, widest = workload.once("least and widest", lambda: _least_and_widest(workload))
     if least > 0 and widest <= procs:  # not so for NaN
         return
+    width, work = workload.column("procs"), workload.column("runtime")
     for wrong, message in (
         (~(work > 0), "run times must be positive; take such jobs out with onega.clean()"),
         (~(width > 0), "widths must be at least 1; take such jobs out with onega.clean()"),
@@ -66,6 +64,12 @@ def check_jobs(workload: Workload, procs: int) -> None:
                 f"{rows.size} of {len(workload)} jobs can't be simulated: {message}",
                 jobs=workload.table["job"].gather(rows).to_list(),
             )
+
+
+def _least_and_widest(workload: Workload) -> tuple[float, float]:
+    """Return the least of all run times and widths, and the most of the widths."""
+    width, work = workload.column("procs"), workload.column("runtime")
+    return float(min(work.min(), width.min())), float(width.max())
 
 
 def work_to_do(workload: Workload, *, enforce_limits: bool) -> tuple[Floats, npt.NDArray[np.bool_]]:
