@@ -12,6 +12,7 @@ import numba.experimental.function_type  # teaches numba to pass functions by th
 import numpy as np
 import numpy.typing as npt
 from numba import types
+from numba.extending import typeof_impl
 
 from onega.core.errors import SimulationError
 from onega.core.policy import Policy, Priority
@@ -22,21 +23,29 @@ KEY_CODES = {"xf": EXPANSION, "wfp3": WFP3, "unicef": UNICEF}
 
 SIGNATURE = types.float64(types.float64, types.float64, types.float64, types.float64)
 
+_FUNCTION = types.FunctionType(SIGNATURE)
 _Native = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * 4)
 _nothing = _Native(lambda now, submit, estimate, procs: float("nan"))
+_nothing_at = ctypes.cast(_nothing, ctypes.c_void_p).value or 1
 
 
 class _NoFunction(types.WrapperAddressProtocol):  # type: ignore[misc]
     """Stands where a user's function would: built-in orders have none."""
 
     def __wrapper_address__(self) -> int:
-        return ctypes.cast(_nothing, ctypes.c_void_p).value or 1
+        return _nothing_at
 
     def signature(self) -> Any:  # noqa: ANN401
         return SIGNATURE
 
 
 NO_FUNCTION = _NoFunction()
+
+
+@typeof_impl.register(_NoFunction)  # type: ignore[untyped-decorator]
+def _typeof_no_function(value: _NoFunction, context: object) -> Any:  # noqa: ANN401
+    """Tell numba the type, which it would make anew at every call of a kernel."""
+    return _FUNCTION
 
 
 @lru_cache(maxsize=64)
