@@ -169,8 +169,8 @@ class Memory(Addressed):
         for name, code in (("state", codes.UNSTARTED), ("option", -1)):
             self.empty(name, self.jobs, INT).fill(code)
         self.empty("slot_of", self.jobs, INT)
-        for name, column in zip(("lost", "saved"), np.zeros((2, self.jobs)), strict=True):
-            self.bind(name, column)
+        for name in ("lost", "saved"):
+            self.bind(name, np.zeros(self.jobs))
         self.bind("phase", np.zeros(self.jobs, FLAG), FLAG)
 
     def _machine(self) -> None:

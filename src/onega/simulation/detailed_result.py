@@ -98,11 +98,11 @@ def _as_run(
     ``run`` has what happened, and the work of each job in the option that was taken.
     """
     jobs, options = problem.jobs, problem.options
+    if jobs.followers.size == 0 and options.procs.size == jobs.submit.size:
+        return workload  # nobody follows others, and everybody has one shape
     outcome, work = run
     followed = jobs.followers[np.isfinite(outcome.submit[jobs.followers])]
-    molded = np.empty(0, np.int64)
-    if options.procs.size > jobs.submit.size:  # else everybody has one
-        molded = np.flatnonzero((jobs.options > 1) & (outcome.option >= 0))
+    molded = np.flatnonzero((jobs.options > 1) & (outcome.option >= 0))
     if followed.size + molded.size == 0:
         return workload
     taken = outcome.option[molded]

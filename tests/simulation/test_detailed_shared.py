@@ -1,0 +1,156 @@
+"""What runs of one log share: columns of one run must be no other run's."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+
+import onega
+from onega.core.policy import Policy
+from onega.core.rng import seed_sequence
+from onega.simulation.detailed_arrivals import Circumstances
+from onega.simulation.detailed_build import prepare
+from onega.simulation.detailed_memory import Memory
+
+PROCS = 16
+
+
+def made_log(jobs: int = 120, seed: int = 5) -> onega.Workload:
+    rng = np.random.default_rng(seed)
+    runtime = np.ceil(rng.exponential(300, jobs))
+    return onega.Workload(
+        {
+            "submit": np.floor(np.cumsum(rng.exponential(90, jobs))),
+            "runtime": runtime,
+            "procs": rng.integers(1, 9, jobs),
+            "estimate": np.where(rng.random(jobs) < 0.2, runtime / 2, runtime * 3),
+            "user": rng.integers(1, 5, jobs),
+            "queue": rng.integers(1, 4, jobs),
+            "partition": rng.integers(1, 3, jobs),
+            "requested_memory": rng.integers(1, 4, jobs) * 1e9,
+        }
+    )
+
+
+def queues(*priorities: int, default: int = 2, **limits: int) -> list[onega.Queue]:
+    return [
+        onega.Queue(number, priority=priority, default=number == default, **limits)
+        for number, priority in enumerate(priorities, start=1)
+    ]
+
+
+NODES = [onega.NodeGroup(4, 4, memory="8GB")]
+POWER = onega.Power(busy=100, idle=40)
+ONE, OTHER = onega.Partition(1, procs=8), onega.Partition(2, procs=8, default=True)
+RUNS = {
+    "plain queues": {"queues": queues(1, 2, 3)},
+    "other priorities": {"queues": queues(3, 1, 2)},
+    "equal priorities": {"queues": queues(1, 1, 1)},
+    "fewer queues": {"queues": queues(3, 1)},
+    "another default": {"queues": queues(3, 1, default=1)},
+    "jobs of a queue": {"queues": queues(1, 2, 3, max_jobs=2)},
+    "jobs of users": {"queues": queues(1, 2, 3, max_jobs_per_user=1)},
+    "two of users": {"queues": queues(1, 2, 3, max_jobs_per_user=2)},
+    "user limits": {"user_limits": onega.UserLimits(max_jobs=1)},
+    "both limits": {"queues": queues(1, 2, 3), "user_limits": onega.UserLimits(max_procs=9)},
+    "partitions": {"partitions": [ONE, OTHER]},
+    "partitions and queues": {"partitions": [ONE, OTHER], "queues": queues(1, 3, 2)},
+    "partitions the other way": {"partitions": [OTHER, ONE]},
+    "memory": {"nodes": NODES},
+    "cap": {"power_cap": 1400.0, "power": POWER},
+    "lower cap": {"power_cap": 1200.0, "power": POWER},
+    "fair-share": {"multifactor": onega.Multifactor(), "queues": queues(1, 2, 3)},
+}
+WAYS: list[dict[str, object]] = [
+    {},
+    {"policy": "spf+easy"},
+    {"enforce_limits": True},
+    {"knowledge": "runtime"},
+    {"moldable": onega.AmdahlSpeedup(0.1, widths=(1, 2, 4))},
+]
+
+
+def told(workload: onega.Workload, label: str, way: dict[str, object]) -> list[object]:
+    given = {"policy": "multifactor" if label == "fair-share" else "easy", **way}
+    run = onega.simulate(workload, onega.Cluster(PROCS, **RUNS[label]), rng=1, **given)
+    return [run.start.tolist(), run.end.tolist(), run.work.tolist(), run.chronicle.state.to_list()]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=["easy", "spf", "limits", "runtime", "moldable"])
+def test_runs_of_one_log_are_runs_of_its_copies(way):
+    shared = made_log()
+    ours = {label: told(shared, label, way) for label in [*RUNS, *reversed(RUNS)]}
+    assert len({str(one) for one in ours.values()}) > 8  # they do differ
+    for label, one in ours.items():
+        assert one == told(made_log(), label, way)
+
+
+def test_demands_are_of_one_run_only():
+    shared = made_log()
+    cluster = onega.Cluster(PROCS, resources={"licence": 2})
+    some = {"job": shared.table["job"], "licence": np.ones(len(shared))}
+    free = onega.simulate(shared, cluster, "easy").start.tolist()
+    bound = onega.simulate(shared, cluster, "easy", demands=some).start.tolist()
+    assert bound != free
+    assert onega.simulate(shared, cluster, "easy").start.tolist() == free
+
+
+def prepared(workload: onega.Workload, cluster: onega.Cluster, **given: object):
+    policy = Policy.parse("easy").knowing("estimate")
+    return prepare(
+        workload,
+        cluster,
+        policy,
+        Circumstances(**given),
+        enforce_limits=False,
+        seed=seed_sequence(1),
+    )
+
+
+@pytest.mark.parametrize("estimates", ["all", "some", "none"])
+def test_what_is_known_of_options_is_so(estimates):
+    whose = {"all": pl.lit(value=True), "some": pl.col("job") % 3 > 0, "none": pl.lit(value=False)}
+    known = pl.when(whose[estimates]).then("estimate")
+    log = made_log().with_columns(estimate=known, note=f"{estimates} estimates")
+    table = {"job": [1, 1, 2], "procs": [1, 4, 3], "runtime": [900.0, 300.0, 50.0]}
+    for moldable in (None, onega.AmdahlSpeedup(0.2), table):
+        for cluster in (onega.Cluster(PROCS, resources={"licence": 4}), onega.Cluster(16)):
+            options = prepared(log, cluster, moldable=moldable, dependencies=True).shapes.options
+            fresh = dataclasses.replace(options).extent  # a copy knows nothing yet
+            for one in dataclasses.fields(fresh):
+                assert np.array_equal(getattr(options.extent, one.name), getattr(fresh, one.name))
+
+
+def test_the_machine_at_the_beginning():
+    parts = [onega.Partition(1, nodes="2-3,70"), onega.Partition(2, nodes="1,4-69", default=True)]
+    groups = [onega.NodeGroup(2, 4, memory="8GB"), onega.NodeGroup(68, 2, memory="1GB")]
+    cluster = onega.Cluster(144, nodes=groups, partitions=parts, resources={"licence": 2})
+    log = made_log()
+    demands = {"job": log.table["job"], "licence": np.ones(len(log))}
+    ready = prepared(log, cluster, demands=demands)
+    memory = Memory(ready.problem(ready.first_horizon()))
+    nodes = memory.problem.nodes
+    capacity, hosts = nodes.capacity[memory.numbers], nodes.partition[memory.numbers]
+    row = [*capacity.ravel(), *nodes.shared]
+    arrays = memory.arrays
+    assert arrays["free"].tolist() == capacity.ravel().tolist()
+    for name in ("avail", "later", "window", "both"):
+        assert arrays[name].tolist() == row
+    totals = [capacity[hosts == part].sum(axis=0).tolist() for part in (0, 1)]
+    for name in ("total_avail", "total_both"):
+        assert arrays[name].reshape(2, -1).tolist() == totals
+    assert arrays["scratch_capacity"].tolist() == arrays["capacity_now"].tolist() == [2.0]
+    assert arrays["up"].all()
+    assert arrays["usable"].all()
+    assert not arrays["draining"].any()
+    assert (arrays["since"] == memory.problem.t0).all()
+    bits = np.unpackbits(arrays["bits"].view(np.uint8), bitorder="little")
+    assert np.flatnonzero(bits).tolist() == list(range(71))  # and one behind the last
+    awake = np.unpackbits(arrays["depth_bits"].view(np.uint8), bitorder="little")
+    assert np.flatnonzero(awake).tolist() == list(range(70))
+    for name in ("slots", "links"):
+        spare = arrays[name]["spare"]
+        assert spare.tolist() == list(range(spare.size))[::-1]
