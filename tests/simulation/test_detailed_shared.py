@@ -14,6 +14,7 @@ from onega.core.rng import seed_sequence
 from onega.simulation.detailed_arrivals import Circumstances
 from onega.simulation.detailed_build import prepare
 from onega.simulation.detailed_memory import Memory
+from onega.simulation.detailed_shapes import row_of_job
 
 PROCS = 16
 
@@ -154,3 +155,16 @@ def test_the_machine_at_the_beginning():
     for name in ("slots", "links"):
         spare = arrays[name]["spare"]
         assert spare.tolist() == list(range(spare.size))[::-1]
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [[7, 5, 6], [3, -2, 0, 9], [4], [10**15, 1, -(10**15)], [2**63 - 1, -(2**63) + 1, 0]],
+)
+def test_rows_of_ids(ids):
+    columns = {"submit": [0.0] * len(ids), "runtime": [1.0] * len(ids), "procs": [1] * len(ids)}
+    log = onega.Workload({"job": ids, **columns})
+    asked = [*ids, None, 5, 8, -3, 10**15 + 1, 2**63 - 1, -(2**63) + 1]
+    expected = [ids.index(one) if one in ids else -1 for one in asked]
+    for _ in range(2):
+        assert row_of_job(log, pl.Series(asked, dtype=pl.Int64)).tolist() == expected

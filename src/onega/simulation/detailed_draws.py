@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
@@ -161,13 +161,15 @@ def with_patience(table: TableEvents, due: Floats) -> TableEvents:
     else:
         job = stable_order(due)
     time = due[job]
+    count = job.size + table.time.size
+    both = TableEvents(time, np.full(count, LEAVE), job, np.full(count, -1))
     if table.time.size == 0:
-        nobody = np.full(job.size, -1)
-        return TableEvents(time, np.full(job.size, LEAVE), job, nobody)
-    place = np.searchsorted(time, table.time, side="left")
-    return TableEvents(
-        np.insert(time, place, table.time),
-        np.insert(np.full(job.size, LEAVE), place, table.code),
-        np.insert(job, place, table.job),
-        np.insert(np.full(job.size, -1), place, table.node),
-    )
+        return both
+    at = np.searchsorted(time, table.time, side="left") + np.arange(table.time.size)
+    rest = np.ones(count, bool)
+    rest[at] = False
+    both = replace(both, time=np.empty(count), job=np.empty(count, np.int64))
+    both.time[rest], both.job[rest] = time, job
+    for name in ("time", "code", "job", "node"):
+        getattr(both, name)[at] = getattr(table, name)
+    return both

@@ -26,6 +26,9 @@ DEMANDS = "demands"
 NO_JOB = np.iinfo(np.int64).min
 """Stands for an id that isn't given: no job has it."""
 
+MOST_GAPS = 4
+"""How many ids there may be for each that is given, from the first to the last, for a table."""
+
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
@@ -155,8 +158,19 @@ def row_of_job(workload: Workload, ids: pl.Series) -> Ints:
     """Return the row of each id; −1 where there is no such job."""
     known, row = workload.once("ids in order", lambda: _ids_in_order(workload))
     asked = (ids.fill_null(NO_JOB) if ids.null_count() else ids).to_numpy()
+    if int(known[-1]) - int(known[0]) < MOST_GAPS * known.size:  # a table tells at once
+        table = workload.once("row by id", lambda: _row_by_id(known, row))
+        inside = (asked >= known[0]) & (asked <= known[-1])
+        return table[np.where(inside, asked - known[0], table.size - 1)]
     place = np.minimum(np.searchsorted(known, asked), known.size - 1)
     return np.where(known[place] == asked, row[place], -1)
+
+
+def _row_by_id(known: Ints, row: Ints) -> Ints:
+    """Return the row of each id from the first to the last; −1 where there is none, as at last."""
+    table = np.full(int(known[-1] - known[0]) + 2, -1)
+    table[known - known[0]] = row
+    return table
 
 
 def _ids_in_order(workload: Workload) -> tuple[Ints, Ints]:
