@@ -73,7 +73,10 @@ def test_moldable_jobs_by_a_law_or_a_table(folder, capfd):
     assert pl.read_csv(folder / "other" / "jobs.csv")["procs"].to_list() == [4, 1, 2, 2, 2]
     code, _, err = run(capfd, "--moldable", "amdahl", "--out", "none")
     assert code == 2
-    assert "not a speed-up law: 'amdahl'; accepted: amdahl(0.05)" in err
+    assert "amdahl: no such file, nor a law such as amdahl(0.05)" in err
+    code, _, err = run(capfd, "--moldable", "amdal(0.05)", "--out", "none")
+    assert code == 2
+    assert "not a speed-up law: 'amdal(0.05)'; accepted: amdahl(0.05)" in err
     assert not (folder / "none").exists()
 
 
