@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import callee, flags, floats, ints
+from onega.kernels.detailed_allocate import change_free, refresh_node
 from onega.kernels.detailed_codes import (
     CANCEL,
     CAPACITY,
@@ -25,7 +26,6 @@ from onega.kernels.detailed_codes import (
 )
 from onega.kernels.detailed_deepen import forget_dips
 from onega.kernels.detailed_held_bits import bit_of, word_of
-from onega.kernels.detailed_hold import change_free, refresh_node
 from onega.kernels.detailed_leave import cancel, interrupt, kill
 from onega.kernels.detailed_sleep import emit, note
 from onega.kernels.detailed_state import (

@@ -34,13 +34,14 @@ from onega.kernels.detailed_state import (
     LAUNCHING,
     WAITING,
     Record,
+    attempts,
     heap_entries,
     heap_size,
     rate_levels,
     rate_switches,
     slots,
 )
-from onega.kernels.engine import FIXED, WORKLOAD, clock, control_departure
+from onega.kernels.engine import FIXED, WORKLOAD, clock, control_departure, end_time
 from onega.kernels.heap import Heap, heap_push
 
 
@@ -123,9 +124,41 @@ def _leave_for_good(s: Record, job: int, state: int, event: int) -> None:
         _drop_dependents(s, job)
 
 
+@small
+def _is_completing(s: Record, job: int) -> bool:
+    """Tell whether a job's work is done: at a fixed rate its phase was foreseen at the start."""
+    if flags(s.phase_at)[job] != COMPLETING:
+        return False
+    slot = slots(s.slots_at)[ints(s.slot_of_at)[job]]
+    begin = attempts(s.attempts_at)[slot.seq].begin
+    return s.control != FIXED or (begin <= s.now and end_time(s, slot.key) <= s.now)
+
+
+@callee
+def _take_off_foreseen(s: Record, job: int) -> float:
+    """Do the same as `_take_off` where the job's end was foreseen at its start."""
+    place = ints(s.slot_of_at)[job]
+    slot = slots(s.slots_at)[place]
+    if flags(s.phase_at)[job] == COMPLETING:
+        remove_time(s, place)
+    else:
+        remove_work(s, place)
+        stop_work(s, place)
+    attempt = attempts(s.attempts_at)[slot.seq]
+    done = 0.0
+    if attempt.begin > s.now:
+        attempt.begin = np.nan
+    else:
+        done = clock(s) - slot.begun
+    release(s, place)
+    return done
+
+
 @callee
 def _take_off(s: Record, job: int) -> float:
     """Take a job off its processors before its work is done; return the work done."""
+    if s.control == FIXED:
+        return _take_off_foreseen(s, job)
     place = ints(s.slot_of_at)[job]
     done = 0.0
     left = work_left(s, job, slots(s.slots_at)[place].option)
@@ -145,7 +178,7 @@ def _take_off(s: Record, job: int) -> float:
 @callee
 def interrupt(s: Record, job: int, node: int) -> None:
     """Interrupt a job on processors: lost, requeued, or back to its last checkpoint."""
-    if flags(s.phase_at)[job] == COMPLETING:
+    if _is_completing(s, job):
         place = ints(s.slot_of_at)[job]
         remove_time(s, place)
         _end_job(s, place)
@@ -171,7 +204,7 @@ def interrupt(s: Record, job: int, node: int) -> None:
 @callee
 def kill(s: Record, job: int) -> None:
     """Kill a job on processors; if its work is done it ends as usual."""
-    if flags(s.phase_at)[job] == COMPLETING:
+    if _is_completing(s, job):
         place = ints(s.slot_of_at)[job]
         remove_time(s, place)
         _end_job(s, place)

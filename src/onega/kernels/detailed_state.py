@@ -48,7 +48,8 @@ RULES = [
     *_fields("f8", "p_low p_high"),
 ]
 COUNTERS = [
-    # What the rate controls of `onega.kernels.engine` read and write; ``running``: at work.
+    # What the rate controls of `onega.kernels.engine` read and write; ``running``: at work (at a
+    # fixed rate nobody asks).
     *_fields("i8", "level arrived departed running switches"),
     *_fields("f8", "now t0 v0 rate work_waiting ends_running"),
     *_fields(
