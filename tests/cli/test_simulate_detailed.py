@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from onega.cli.app import main
+from onega.cli.simulate_screen import _mishaps
 
 LOG = """\
 ; MaxProcs: 8
@@ -142,3 +143,13 @@ def test_circles_are_refused(folder, capfd):
         "(jobs 2, 1)" in err
     )
     assert not (folder / "run").exists()
+
+
+def test_work_in_vain_is_a_share_of_all_processors_time():
+    numbers = {"interruptions": 3, "lost_work": 80.0, "procs": 8, "makespan": 100.0}
+    (row,) = _mishaps(numbers)
+    assert row == (
+        "interruptions",
+        "3",
+        "of jobs; work done in vain is 10.0 % of the machine's time",
+    )
