@@ -218,8 +218,20 @@ def _first_time(s: Record, number: int, option: int, lasting: float, v: float) -
                 return w
             if end < size:
                 following = min(following, table[end].expected)
-        else:
+        elif s.shared <= 1 and s.parts == 1:
             # Until the calendar changes something, what is missing comes with the ends alone.
+            want = floats(s.demand_at)[option] if s.shared > 0 else 0.0
+            room = later[s.nodes] if s.shared > 0 else 0.0
+            while end < size and table[end].expected < following:
+                w = table[end].expected
+                have += table[end].amount
+                room += table[end].demand
+                end += 1
+                if have >= need and room >= want:
+                    following = w
+            if s.shared > 0:
+                later[s.nodes] = room
+        else:
             while end < size and table[end].expected < following:
                 w = table[end].expected
                 have += _add_end(s, end, number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import flags, floats, ints, small
+from onega.kernels.detailed_depth import is_idle
 from onega.kernels.detailed_state import Record, links, slots, state_at
 from onega.kernels.jit import kernel
 
@@ -23,7 +24,7 @@ def begin(state: int) -> None:
     """Fill what depends on the nodes' capacities alone, from a state's address.
 
     That is rows and totals of free amounts, the bits of nodes that have a processor for new starts
-    (and one behind the last) and of those that are awake, states of nodes, spare slots and links.
+    (and one behind the last) and of those that are awake and idle, states of nodes, spare slots and links.
     What it adds to is 0 before.
     """
     s = state_at(state)
@@ -41,6 +42,8 @@ def begin(state: int) -> None:
             floats(s.total_avail_at)[total] += max(amount, 0.0)
             floats(s.total_both_at)[total] += max(amount, 0.0)
         ints(s.depth_bits_at)[node >> 6] |= np.int64(1) << (node & 63)
+        if s.sleeps > 0:
+            is_idle(s, node)
         flags(s.up_at)[node] = 1
         flags(s.usable_at)[node] = 1
         floats(s.since_at)[node] = s.now

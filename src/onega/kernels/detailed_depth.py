@@ -3,7 +3,8 @@
 A node without jobs sinks into the next state when it has been idle for that state's timeout. The
 words of depth d (0: awake, waking, busy or down) hold at every pass; until ``depths_due`` they only
 change where a job starts on a sleeping node. So a placement goes through the words instead of
-asking every node since when it is idle.
+asking every node since when it is idle. Behind the deepest stand the words of *idle* nodes: all
+without jobs, and maybe some that had jobs when the run began.
 """
 
 from __future__ import annotations
@@ -65,15 +66,23 @@ def _set_depth(s: Record, node: int, depth: int) -> bool:
 
 @small
 def is_awake(s: Record, node: int) -> None:
-    """Note that a node doesn't sleep any more: a job starts there."""
+    """Note that a node doesn't sleep any more: a job starts there, the only one."""
+    ints(s.depth_bits_at)[(s.sleeps + 1) * _words(s) + (node >> 6)] &= ~(1 << (node & 63))
     if ints(s.depth_bits_at)[node >> 6] & (1 << (node & 63)) == 0:
         _set_depth(s, node, 0)
+
+
+@small
+def is_idle(s: Record, node: int) -> None:
+    """Note that a node has no jobs."""
+    ints(s.depth_bits_at)[(s.sleeps + 1) * _words(s) + (node >> 6)] |= 1 << (node & 63)
 
 
 @small
 def idle_from_now(s: Record, node: int) -> None:
     """Note that a node has no jobs any more, and when it goes to sleep, or shortly before."""
     floats(s.since_at)[node] = s.now
+    is_idle(s, node)
     p = partitions(s.partitions_at)[ints(s.hosts_at)[node]]
     p.depths_due = min(p.depths_due, _shortly_before(s.now + floats(s.timeout_at)[0]))
 
@@ -84,20 +93,49 @@ def _shortly_before(time: float) -> float:
     return time - 1e-9 * (1.0 + abs(time))
 
 
+@small
+def _first_word(s: Record, number: int) -> int:
+    """Return the word with a partition's first node."""
+    return partitions(s.partitions_at)[number].first >> 6
+
+
+@small
+def _last_word(s: Record, number: int) -> int:
+    """Return the word with a partition's last node."""
+    return (partitions(s.partitions_at)[number].last - 1) >> 6
+
+
+@small
+def _own(s: Record, number: int, at: int) -> int:
+    """Return the bits of a partition's nodes in one of its words."""
+    p = partitions(s.partitions_at)[number]
+    mask = -1
+    if at == p.first >> 6:
+        mask <<= p.first & 63
+    if at == (p.last - 1) >> 6:
+        mask &= ~(-2 << ((p.last - 1) & 63))
+    return mask
+
+
 @callee
 def _sink(s: Record, number: int) -> bool:
     p = partitions(s.partitions_at)[number]
     soonest = np.inf
     moved = False
-    for node in range(p.first, p.last):
-        depth = 0
-        if ints(s.jobs_on_at)[node] == 0 and flags(s.up_at)[node]:
-            since = floats(s.since_at)[node]
-            depth = sleep_state(s, since) + 1
-            if depth < s.sleeps:
-                soonest = min(soonest, since + floats(s.timeout_at)[depth])
-        if _set_depth(s, node, depth):
-            moved = True
+    idle = (s.sleeps + 1) * _words(s)
+    for at in range(_first_word(s, number), _last_word(s, number) + 1):
+        word = ints(s.depth_bits_at)[idle + at] & _own(s, number, at)
+        while word != 0:
+            node = (at << 6) + trailing_zeros(word)
+            word &= word - 1
+            depth = 0
+            if ints(s.jobs_on_at)[node] == 0 and flags(s.up_at)[node]:
+                since = floats(s.since_at)[node]
+                depth = sleep_state(s, since) + 1
+                if depth < s.sleeps:
+                    soonest = min(soonest, since + floats(s.timeout_at)[depth])
+            if _set_depth(s, node, depth):
+                moved = True
     p.depths_due = _shortly_before(soonest) if soonest < np.inf else np.inf
     return moved
 
@@ -128,26 +166,44 @@ def looked_at(s: Record, number: int) -> bool:
     return (s.shared > 0 and s.parts > 1) or (s.wake_ahead > 0 and may_wake(s, number))
 
 
+@small
+def take_units(s: Record, count: int, node: int, have: float, left: int) -> int:
+    """Add up to ``left`` processors of a node to a placement of ``count`` parts; return some."""
+    some = min(int(have), left)
+    got = gots(s.got_at)[count]
+    got.node = node
+    got.chunks = some
+    return some
+
+
 @callee
-def first_fit_asleep(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
-    """Take processors by depth and number of their node, where nothing else is asked for."""
-    p = partitions(s.partitions_at)[number]
+def first_fit_asleep(
+    s: Record,
+    row: Floats,
+    base: int,
+    number: int,
+    option: int,
+    now: bool,  # noqa: FBT001
+) -> bool:
+    """Take processors by depth and number of their node, where nothing else is asked for.
+
+    ``now``: by what is free now, which bits tell.
+    """
     left = ints(s.chunks_at)[option]
-    got = gots(s.got_at)
     words, bits = _words(s), ints(s.depth_bits_at)
     count = 0
     for depth in range(s.sleeps + 1):
-        for at in range(p.first >> 6, ((p.last - 1) >> 6) + 1):
-            word = bits[depth * words + at]
+        for at in range(_first_word(s, number), _last_word(s, number) + 1):
+            word = bits[depth * words + at] & _own(s, number, at)
+            if now:
+                word &= ints(s.bits_at)[at]
             while word != 0 and left > 0:
                 node = (at << 6) + trailing_zeros(word)
                 word &= word - 1
-                if p.first <= node < p.last and row[base + node] >= 1.0:
-                    some = min(int(row[base + node]), left)
-                    got[count].node = node
-                    got[count].chunks = some
+                have = row[base + node]
+                if have >= 1.0:
+                    left -= take_units(s, count, node, have, left)
                     count += 1
-                    left -= some
         if left == 0:
             break
     s.got = count
@@ -196,16 +252,17 @@ def delay_of_depths(s: Record, number: int) -> float:
     words = _words(s)
     longest = 0.0
     for depth in range(s.sleeps, 0, -1):
+        delay = floats(s.delay_at)[depth - 1]
+        if 0.0 < longest >= delay:
+            continue  # some that sleep deeper will be needed, and take as long
         before = have
-        for at in range(p.first >> 6, ((p.last - 1) >> 6) + 1):
-            word = ints(s.depth_bits_at)[depth * words + at]
+        for at in range(_first_word(s, number), _last_word(s, number) + 1):
+            word = ints(s.depth_bits_at)[depth * words + at] & _own(s, number, at)
             while word != 0:
-                node = (at << 6) + trailing_zeros(word)
+                have -= floats(s.avail_at)[(at << 6) + trailing_zeros(word)]
                 word &= word - 1
-                if p.first <= node < p.last:
-                    have -= floats(s.avail_at)[node]
         if have < before and need > have:
-            longest = max(longest, floats(s.delay_at)[depth - 1])
+            longest = max(longest, delay)
     return longest
 
 

@@ -32,7 +32,13 @@ from onega.kernels.detailed_hold import (
 from onega.kernels.detailed_lean import pass_lean, plan_due
 from onega.kernels.detailed_leave import end_job_here
 from onega.kernels.detailed_place import place_now, shared_fit
-from onega.kernels.detailed_queue import queue_add, recompute_keys, renew_keys, work_left
+from onega.kernels.detailed_queue import (
+    nobody_fits,
+    queue_add,
+    recompute_keys,
+    settle_keys,
+    work_left,
+)
 from onega.kernels.detailed_room import CALM, has_room, is_calm, room_is_plenty
 from onega.kernels.detailed_sleep import drop_idle, emit, fire_timers, note, set_timers
 from onega.kernels.detailed_state import (
@@ -56,7 +62,7 @@ from onega.kernels.detailed_state import (
     stacked,
     state_at,
 )
-from onega.kernels.detailed_usage import first_key
+from onega.kernels.detailed_usage import due_keys, first_key
 from onega.kernels.engine import (
     BAD_KEY,
     DONE,
@@ -260,17 +266,31 @@ def _submissions(s: Record) -> None:
         done += 1
 
 
+@small
+def _no_chance(s: Record, number: int) -> bool:
+    """Tell at a glance that nobody of a partition can start and nobody looks at reservations."""
+    p = partitions(s.partitions_at)[number]
+    if p.waiting == 0:
+        return True
+    if looked_at(s, number):
+        return False
+    if s.all_need and floats(s.total_avail_at)[number * s.kinds] <= 0.0:
+        return True
+    return p.stale > 0 and nobody_fits(s, number)  # then it needn't be sorted
+
+
 @inlined
 def _pass_partition(s: Record, number: int, own: Any) -> int:  # noqa: ANN401
     """One partition's part of the pass; MORE or BAD_KEY."""
     p = partitions(s.partitions_at)[number]
     # The order of sleeping nodes changes with time, and with it the reservation's nodes.
     deeper = sink_deeper(s, number)
-    nothing = s.all_need and floats(s.total_avail_at)[number * s.kinds] <= 0.0
-    if p.waiting == 0 or (nothing and not looked_at(s, number)):
+    if _no_chance(s, number):
         p.reserved = 0
         p.kept = 0
         return MORE
+    if p.stale and (p.waiting > 1 or s.restarts):
+        settle_keys(s, number)
     if not p.sorted and not recompute_keys(s, number, own):
         return BAD_KEY
     if (
@@ -298,7 +318,7 @@ def _pass(s: Record, own: Any) -> int:  # noqa: ANN401
         s.keys_due = s.now + s.period
         for number in range(s.parts):
             if partitions(s.partitions_at)[number].order == MULTIFACTOR:
-                renew_keys(s, number)
+                due_keys(s, number)
     for number in range(s.parts):
         result = _pass_partition(s, number, own)
         if result != MORE:

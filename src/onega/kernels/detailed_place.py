@@ -13,7 +13,7 @@ import numpy as np
 from onega.kernels.addressed import callee, floats, ints, small, trailing_zeros
 from onega.kernels.detailed_bits import place_bits
 from onega.kernels.detailed_codes import BEST_FIT, FIRST_FIT
-from onega.kernels.detailed_depth import depth_of, first_fit_asleep
+from onega.kernels.detailed_depth import depth_of, first_fit_asleep, take_units
 from onega.kernels.detailed_state import Record, gots, partitions
 from onega.kernels.engine import Floats
 
@@ -133,15 +133,11 @@ def _first_fit_now(s: Record, number: int, option: int) -> bool:
     last = partitions(s.partitions_at)[number].last
     avail = floats(s.avail_at)
     left = ints(s.chunks_at)[option]
-    got = gots(s.got_at)
     count = 0
     node = _next_free(s, partitions(s.partitions_at)[number].first)
     while node < last and left > 0:
-        some = min(int(avail[node]), left)
-        got[count].node = node
-        got[count].chunks = some
+        left -= take_units(s, count, node, avail[node], left)
         count += 1
-        left -= some
         node = _next_free(s, node + 1)
     s.got = count
     return left == 0
@@ -152,16 +148,12 @@ def _first_fit_units(s: Record, row: Floats, base: int, number: int, option: int
     """Take processors by number of their node: nothing else is asked for, nobody sleeps."""
     p = partitions(s.partitions_at)[number]
     left = ints(s.chunks_at)[option]
-    got = gots(s.got_at)
     count = 0
     for node in range(p.first, p.last):
         have = row[base + node]
         if have >= 1.0:
-            some = min(int(have), left)
-            got[count].node = node
-            got[count].chunks = some
+            left -= take_units(s, count, node, have, left)
             count += 1
-            left -= some
             if left == 0:
                 break
     s.got = count
@@ -341,7 +333,7 @@ def place(s: Record, row: Floats, base: int, number: int, option: int) -> bool:
     if s.unit and (s.pooled or (rule == FIRST_FIT and s.sleeps == 0)):
         return _first_fit_units(s, row, base, number, option)
     if s.unit and rule == FIRST_FIT:
-        return first_fit_asleep(s, row, base, number, option)
+        return first_fit_asleep(s, row, base, number, option, False)  # noqa: FBT003
     if rule == FIRST_FIT or s.pooled or partitions(s.partitions_at)[number].whole:
         return _first_fit(s, row, base, number, option)
     if rule == BEST_FIT and s.unit and s.sleeps == 0 and base == 0:
@@ -360,6 +352,8 @@ def place_now(s: Record, number: int, option: int) -> bool:
         return place_bits(s, ints(s.avail_bits_at), number, option)
     avail = floats(s.avail_at)
     rule = partitions(s.partitions_at)[number].placement
+    if s.unit and s.sleeps > 0 and rule == FIRST_FIT and not s.pooled:
+        return first_fit_asleep(s, avail, 0, number, option, True)  # noqa: FBT003
     if not s.unit or s.sleeps > 0 or s.pooled:
         return place(s, avail, 0, number, option)
     s.got = 0

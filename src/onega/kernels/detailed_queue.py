@@ -14,7 +14,7 @@ import numpy as np
 from onega.kernels.addressed import callee, floats, ints, move, small
 from onega.kernels.detailed_codes import MULTIFACTOR, OWN, STATIC
 from onega.kernels.detailed_state import Record, partitions, queued, worths
-from onega.kernels.detailed_usage import renew_key, total_usage
+from onega.kernels.detailed_usage import FRESH, UNKNOWN, know_keys
 from onega.kernels.keyed import builtin_key
 
 MOST_MOVES = 16
@@ -75,6 +75,16 @@ def _fill(s: Record, entry: Record, job: int) -> None:
     entry.demand = demand
 
 
+@small
+def _unsorted(s: Record, p: Record, job: int) -> bool:
+    """Tell whether a multifactor queue will be sorted before somebody asks for its order."""
+    if s.now >= s.keys_due:
+        return True
+    if p.stale == UNKNOWN and ints(s.option_at)[job] >= 0:
+        know_keys(s, ints(s.partition_at)[job])  # who waits again has an older key than others
+    return p.stale != FRESH
+
+
 @callee
 def queue_add(s: Record, job: int) -> None:
     """Let a job wait; its key has been computed where the order is sorted between passes."""
@@ -91,7 +101,7 @@ def queue_add(s: Record, job: int) -> None:
     else:
         fresh.rank = ints(s.queue_rank_at)[job]
         fresh.key = worths(s.worths_at)[job].key if p.order == MULTIFACTOR else 0.0
-    if p.order == STATIC or p.order == MULTIFACTOR:
+    if p.order == STATIC or (p.order == MULTIFACTOR and not _unsorted(s, p, job)):
         low, high = p.queue, size
         if low < high and _precedes(queue[high - 1], fresh):
             low = high
@@ -179,26 +189,40 @@ def _sort(s: Record, number: int) -> None:
 
 
 @callee
-def renew_keys(s: Record, number: int) -> None:
-    """Compute the multifactor keys of all who wait in a partition and sort them.
+def settle_keys(s: Record, number: int) -> None:
+    """Know the multifactor keys of all who wait in a partition, and sort them.
 
     The reservation stands if it is still the first one's: whoever couldn't start beside it can't
     now, in whatever order they come.
     """
     p = partitions(s.partitions_at)[number]
     queue = queued(s.queue_at)
-    total = total_usage(s)
-    first, size = p.queue, p.waiting
+    if p.stale == UNKNOWN:
+        know_keys(s, number)
+        if s.parts == 1:
+            s.stale_since = np.inf
+    first = p.queue
     head, newcomer = queue[first].job, queue[p.newcomer].job
-    for place in range(first, first + size):
-        entry = queue[place]
-        entry.key = renew_key(s, entry.job, total)
     _sort(s, number)
+    p.stale = FRESH
     p.kept = p.kept > 0 and p.head == first and queue[first].job == head
     if p.kept and p.newcomers == 1:
         p.newcomer = first
         while queue[p.newcomer].job != newcomer:
             p.newcomer += 1
+
+
+@callee
+def nobody_fits(s: Record, number: int) -> bool:
+    """Tell whether nobody who waits in a partition finds enough free, whatever the order."""
+    p = partitions(s.partitions_at)[number]
+    queue = queued(s.queue_at)
+    have = floats(s.total_avail_at)[number * s.kinds]
+    power = floats(s.avail_at)[s.nodes * s.kinds + s.shared - 1] if s.shared > 0 else 0.0
+    for place in range(p.queue, p.queue + p.waiting):
+        if queue[place].procs <= have and queue[place].demand <= power:
+            return False
+    return True
 
 
 @callee

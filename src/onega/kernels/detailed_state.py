@@ -74,6 +74,8 @@ COUNTERS = [
     # When multifactor keys are computed next; everybody's usage up to a time, processors held
     # since; usage that was computed last, and when.
     *_fields("f8", "keys_due usage usage_since held total total_at"),
+    # When multifactor keys were renewed last; since when there are some that aren't computed yet.
+    *_fields("f8", "renewed stale_since"),
     # When the first change of the calendar is that isn't listed, and the clock it was listed by;
     # when the first change and the first dip of a single node are.
     *_fields("f8", "listed listed_t0 listed_v0 listed_rate node_change node_dip"),
@@ -130,11 +132,12 @@ PARTITION = np.dtype(
         *[(name, "i8") for name in ("sorted", "many")],
         # Its queue's place, who waits there; its stack of idle processors' place and entries.
         *[(name, "i8") for name in ("queue", "waiting", "stack", "entries")],
-        # Newcomers since the last pass, and where the last one stands.
-        *[(name, "i8") for name in ("newcomers", "newcomer")],
+        # Newcomers since the last pass, and where the last one stands; what the queue lacks until
+        # somebody asks, where priorities are multifactor (`onega.kernels.detailed_usage`).
+        *[(name, "i8") for name in ("newcomers", "newcomer", "stale")],
         # The first reservation: whether, when on the work clock, where its job stands in the
-        # queue, processors and nodes; whether it holds until something changes.
-        *[(name, "i8") for name in ("reserved", "head", "width", "planned", "kept")],
+        # queue, processors; whether it holds until something changes.
+        *[(name, "i8") for name in ("reserved", "head", "width", "kept")],
         # Its option, and whether its nodes are known, and the rows of nodes at the shadow.
         *[(name, "i8") for name in ("option", "built")],
         ("shadow", "f8"),

@@ -8,80 +8,134 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.addressed import floats, ints, small
-from onega.kernels.detailed_state import Record, accounts_left, users, worths
+from onega.kernels.addressed import callee, floats, ints, small
+from onega.kernels.detailed_state import (
+    Record,
+    accounts_left,
+    partitions,
+    queued,
+    users,
+    worths,
+)
 
 LN2 = float(np.log(2.0))
 
+# What a partition's queue lacks (``stale``): nothing; its order, keys are known; its keys.
+FRESH, UNSORTED, UNKNOWN = 0, 1, 2
+
 
 @small
-def _decayed(s: Record, usage: float, since: float, held: float) -> float:
-    if s.now == since:
+def _decayed(s: Record, usage: float, since: float, held: float, time: float) -> float:
+    if time == since:
         return usage
     h = s.half_life
-    x = 2.0 ** (-(s.now - since) / h)
+    x = 2.0 ** (-(time - since) / h)
     return usage * x + held * (h / LN2) * (1.0 - x)
 
 
 @small
-def _usage_of(s: Record, user: int) -> float:
-    """Return a user's usage now; it is computed once an instant."""
+def _usage_of(s: Record, user: int, time: float) -> float:
+    """Return a user's usage at a time; it is computed once an instant."""
     one = users(s.users_at)[user]
-    if one.known_at != s.now:
-        one.known = _decayed(s, one.usage, one.since, one.held)
-        one.known_at = s.now
+    if one.known_at != time:
+        one.known = _decayed(s, one.usage, one.since, one.held, time)
+        one.known_at = time
     return float(one.known)
 
 
 @small
-def total_usage(s: Record) -> float:
-    """Return everybody's usage now; it is computed once an instant."""
-    if s.total_at != s.now:
-        s.total = _decayed(s, s.usage, s.usage_since, s.held)
-        s.total_at = s.now
+def _total_usage(s: Record, time: float) -> float:
+    """Return everybody's usage at a time; it is computed once an instant."""
+    if s.total_at != time:
+        s.total = _decayed(s, s.usage, s.usage_since, s.held, time)
+        s.total_at = time
     return float(s.total)
 
 
 @small
 def hold_usage(s: Record, job: int, procs: float) -> None:
     """Let a job's user hold more (or fewer) processors from now on; usage up to now stays."""
+    if s.stale_since < s.now < s.keys_due:
+        _know_keys(s)  # they are of a time whose usage is about to be forgotten
     user = worths(s.worths_at)[job].user
     one = users(s.users_at)[user]
-    one.usage = _usage_of(s, user)
+    one.usage = _usage_of(s, user, s.now)
     one.since = s.now
     one.held += procs
-    s.usage = total_usage(s)
+    s.usage = _total_usage(s, s.now)
     s.usage_since = s.now
     s.held += procs
 
 
 @small
-def _fair_share(s: Record, user: int, total: float) -> float:
+def _fair_share(s: Record, user: int, total: float, time: float) -> float:
     """Return a user's fair-share factor; his jobs have it in common at one instant."""
     one = users(s.users_at)[user]
-    if one.factor_at != s.now:
-        one.factor = 2.0 ** (-(_usage_of(s, user) / total) / one.share)
-        one.factor_at = s.now
+    if one.factor_at != time:
+        one.factor = 2.0 ** (-(_usage_of(s, user, time) / total) / one.share)
+        one.factor_at = time
     return float(one.factor)
 
 
 @small
-def renew_key(s: Record, job: int, total: float) -> float:
-    """Return minus the multifactor priority of a job, and keep it; ``total``: all usage."""
+def _key_at(s: Record, job: int, time: float) -> float:
+    """Return minus the multifactor priority of a job at a time, and keep it."""
     one = worths(s.worths_at)[job]
+    total = _total_usage(s, time)
     share = 1.0
     if total != 0.0:
-        share = _fair_share(s, one.user, total)
-    age = min(1.0, (s.now - one.submitted) / s.max_age)
+        share = _fair_share(s, one.user, total, time)
+    age = min(1.0, (time - one.submitted) / s.max_age)
     one.key = -(s.w_age * age + one.size + s.w_fair * share + one.queue)
     return float(one.key)
 
 
+@callee
+def know_keys(s: Record, number: int) -> None:
+    """Compute the keys of all who wait in a partition.
+
+    Keys are as of the last renewal, or of the submission if that was later. They may be computed
+    after that, as long as nobody's usage has changed since: most passes don't ask for them, or
+    come when the next renewal is due.
+    """
+    p = partitions(s.partitions_at)[number]
+    queue = queued(s.queue_at)
+    for place in range(p.queue, p.queue + p.waiting):
+        entry = queue[place]
+        submitted = worths(s.worths_at)[entry.job].submitted
+        entry.key = _key_at(s, entry.job, max(submitted, s.renewed))
+    p.stale = UNSORTED if p.waiting > 1 else FRESH
+
+
+@callee
+def _know_keys(s: Record) -> None:
+    """Compute all keys that haven't been."""
+    for number in range(s.parts):
+        if partitions(s.partitions_at)[number].stale == UNKNOWN:
+            know_keys(s, number)
+    s.stale_since = np.inf
+
+
+@small
+def due_keys(s: Record, number: int) -> None:
+    """Let the keys of all who wait in a partition be those of now."""
+    partitions(s.partitions_at)[number].stale = UNKNOWN
+    s.renewed = s.now
+    s.stale_since = s.now
+
+
 @small
 def first_key(s: Record, job: int) -> None:
-    """Compute the multifactor key of a job that comes."""
+    """Compute the key of a job that comes, unless the pass will, or nobody asks for it yet."""
     worths(s.worths_at)[job].submitted = floats(s.submitted_at)[job]
-    renew_key(s, job, total_usage(s))
+    p = partitions(s.partitions_at)[ints(s.partition_at)[job]]
+    if s.now >= s.keys_due:
+        return
+    if p.waiting == 0 and not s.restarts:
+        p.stale = UNKNOWN
+        s.stale_since = s.now if s.parts == 1 else min(s.now, s.stale_since)
+    if p.stale != UNKNOWN:
+        _key_at(s, job, s.now)
 
 
 @small

@@ -210,7 +210,7 @@ class Memory(Addressed):
         words, sleep = self.nodes // 64 + 1, self.problem.sleep
         self.room("bits", words, INT)
         self.room("planned", self.parts * words, INT)
-        self.room("depth_bits", words * (1 if sleep is None else sleep.timeout.size + 1), INT)
+        self.room("depth_bits", words * (1 if sleep is None else sleep.timeout.size + 2), INT)
         planes = planes_of(self.problem) if self.unit else 0
         self.words = words_of(hosts, self.parts)
         row = bits_of(self.capacity[:, 0], hosts, self.words, planes)

@@ -26,6 +26,8 @@ def weights_of(problem: Problem) -> dict[str, float]:
         "half_life": weights.half_life,
         "period": weights.period,
         "total_at": np.nan,
+        "renewed": -np.inf,
+        "stale_since": np.inf,
     }
 
 
