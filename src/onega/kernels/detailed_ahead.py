@@ -182,7 +182,7 @@ def time_by_ends(s: Record, number: int, option: int, v: float) -> float:
     return w
 
 
-@callee
+@small
 def _first_time(s: Record, number: int, option: int, lasting: float, v: float) -> float:
     """Return when an option fits by the expected ends; ∞ if never.
 
@@ -243,18 +243,20 @@ def _first_time(s: Record, number: int, option: int, lasting: float, v: float) -
         w = following
 
 
-@callee
+@small
 def time_of(s: Record, number: int, option: int, lasting: float, v: float) -> float:
     """Return when an option fits, the calendar looked at as far as need be.
 
     If that turns out to be a matter of single nodes, ``nodal`` says so, and the time isn't known.
     """
-    w = _first_time(s, number, option, lasting, v)
-    if not s.planned:
-        return w
-    while w + lasting > s.listed and s.node_change == np.inf:
-        look_further(s, w + lasting, v)
+    w = -np.inf
+    while True:
         w = _first_time(s, number, option, lasting, v)
+        if not s.planned:
+            return w
+        if w + lasting <= s.listed or s.node_change < np.inf:
+            break
+        look_further(s, w + lasting, v)
     change = s.node_change
     s.nodal = change < np.inf and (w >= change or w + lasting > change)
     return w

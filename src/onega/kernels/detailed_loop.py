@@ -276,7 +276,8 @@ def _no_chance(s: Record, number: int) -> bool:
         return False
     if s.all_need and floats(s.total_avail_at)[number * s.kinds] <= 0.0:
         return True
-    return p.stale > 0 and nobody_fits(s, number)  # then it needn't be sorted
+    # Where keys cost more than a look at everybody, and no reservation holds that tells as much.
+    return s.factors > 0 and (s.changed > 0 or not p.kept or p.stale > 0) and nobody_fits(s, number)
 
 
 @inlined

@@ -78,10 +78,9 @@ def _fair_share(s: Record, user: int, total: float, time: float) -> float:
 
 
 @small
-def _key_at(s: Record, job: int, time: float) -> float:
-    """Return minus the multifactor priority of a job at a time, and keep it."""
+def _key_at(s: Record, job: int, time: float, total: float) -> float:
+    """Return minus the multifactor priority of a job at a time, and keep it; ``total``: usage."""
     one = worths(s.worths_at)[job]
-    total = _total_usage(s, time)
     share = 1.0
     if total != 0.0:
         share = _fair_share(s, one.user, total, time)
@@ -100,10 +99,13 @@ def know_keys(s: Record, number: int) -> None:
     """
     p = partitions(s.partitions_at)[number]
     queue = queued(s.queue_at)
+    time, total = np.nan, 0.0
     for place in range(p.queue, p.queue + p.waiting):
         entry = queue[place]
-        submitted = worths(s.worths_at)[entry.job].submitted
-        entry.key = _key_at(s, entry.job, max(submitted, s.renewed))
+        as_of = max(worths(s.worths_at)[entry.job].submitted, s.renewed)
+        if as_of != time:
+            time, total = as_of, _total_usage(s, as_of)
+        entry.key = _key_at(s, entry.job, time, total)
     p.stale = UNSORTED if p.waiting > 1 else FRESH
 
 
@@ -135,7 +137,7 @@ def first_key(s: Record, job: int) -> None:
         p.stale = UNKNOWN
         s.stale_since = s.now if s.parts == 1 else min(s.now, s.stale_since)
     if p.stale != UNKNOWN:
-        _key_at(s, job, s.now)
+        _key_at(s, job, s.now, _total_usage(s, s.now))
 
 
 @small
