@@ -311,3 +311,21 @@ def test_ties_by_event_are_of_the_plain_pool():
 def test_what_cannot_run_is_refused(cluster, more, message):
     with pytest.raises(SimulationError, match=message):
         simulate(LOG, cluster, **more)
+
+
+@pytest.mark.parametrize("second", [2.0, 400.0])  # before and after keys are due again
+def test_who_has_used_nothing_goes_before_who_waits_alone(second):
+    # One of two processors is free. The first who waits needs both; the user of the other has used
+    # nothing, stands before him, and so starts at once though he runs into the other's time.
+    log = Workload(
+        {
+            "submit": [0.0, 1.0, second],
+            "runtime": [1000.0, 100.0, 5000.0],
+            "estimate": [1000.0, 100.0, 5000.0],
+            "procs": [1, 2, 1],
+            "user": [1, 1, 2],
+        }
+    )
+    cluster = Cluster(2, multifactor=Multifactor(size=0, period=300))
+    schedule = simulate(log, cluster, "multifactor+easy")
+    assert schedule.start.tolist() == [0.0, second + 5000.0, second]

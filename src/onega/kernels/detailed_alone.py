@@ -114,7 +114,7 @@ def _goes_first(s: Record, job: int) -> bool:
 def _must_pass(s: Record, job: int, v: float) -> bool:
     """Tell whether somebody who comes can't be decided on by himself."""
     p = partitions(s.partitions_at)[0]
-    if not p.kept or v > p.shadow or (s.factors and s.now >= s.keys_due):
+    if not p.kept or v > p.shadow or p.stale or (s.factors and s.now >= s.keys_due):
         return True
     if _goes_first(s, job) or head_blocked(s, 0):
         return True

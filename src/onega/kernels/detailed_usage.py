@@ -133,7 +133,9 @@ def first_key(s: Record, job: int) -> None:
     p = partitions(s.partitions_at)[ints(s.partition_at)[job]]
     if s.now >= s.keys_due:
         return
-    if p.waiting == 0 and not s.restarts:
+    if p.waiting == 0 and s.restarts:
+        p.stale = FRESH  # who may wait again keeps his key
+    elif p.waiting == 0:
         p.stale = UNKNOWN
         s.stale_since = s.now if s.parts == 1 else min(s.now, s.stale_since)
     if p.stale != UNKNOWN:
