@@ -24,8 +24,8 @@ def begin(state: int) -> None:
     """Fill what depends on the nodes' capacities alone, from a state's address.
 
     That is rows and totals of free amounts, the bits of nodes that have a processor for new starts
-    (and one behind the last) and of those that are awake and idle, states of nodes, spare slots and links.
-    What it adds to is 0 before.
+    (and one behind the last) and of those that are awake and idle, states of nodes, spare slots and
+    links. What it adds to is 0 before.
     """
     s = state_at(state)
     for number in range(s.shared):
