@@ -118,6 +118,8 @@ def test_a_task_that_kills_its_process_is_given_up_alone(tools):
 def test_ctrl_c_ends_the_loop_and_the_workers(tools, tmp_path, workers):
     import polars as pl
 
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's job in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     assert pl.Series([1]).sum() == 1  # with its handler of Ctrl-C, waiting is taken up again
     running = run_each(tools.endless, range(4), shared=str(tmp_path), workers=workers)
 
