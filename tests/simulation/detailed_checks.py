@@ -39,6 +39,9 @@ class History:
         # the first attempts are those of jobs that ran when it all began
         self.inherited = int((~np.isnan(problem.jobs.initial_start)).sum())
         self.last = max([problem.t0, *out.log_time.tolist(), *out.switch_time.tolist()])
+        if (out.state == codes.UNSTARTED).any():
+            # the table is gone through to its end, though patience that ends then isn't told
+            self.last = max([self.last, *problem.events.time.tolist()])
 
     def instants(self) -> list[float]:
         calendar = self.problem.calendar
