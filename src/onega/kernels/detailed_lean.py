@@ -291,9 +291,10 @@ def _next_beside(s: Record, number: int, read: int, size: int, v: float) -> int:
         return read
     last = s.nodes + s.shared - 1
     power, power_beside = floats(s.avail_at)[last], floats(s.later_at)[last]
+    others = floats(s.avail_at)[s.nodes] if s.shared > 1 else np.inf
     while read < size:
         one = queue[read]
-        if (one.procs <= have and one.demand <= power) and (
+        if (one.procs <= have and one.demand <= power and one.other <= others) and (
             (one.procs <= beside and one.demand <= power_beside) or v + one.expect <= until
         ):
             break

@@ -63,16 +63,20 @@ def _fill(s: Record, entry: Record, job: int) -> None:
     procs = ints(s.chunks_at)[option] * floats(s.chunk_at)[option * s.kinds]
     expect = known_left(s, job, option)
     demand = floats(s.demand_at)[option * s.shared + last] if last >= 0 else 0.0
+    licence = floats(s.demand_at)[option * s.shared] if last > 0 else 0.0
     for other in range(option + 1, option + count):
         need = ints(s.chunks_at)[other] * floats(s.chunk_at)[other * s.kinds]
         procs = min(procs, need)
         expect = min(expect, known_left(s, job, other))
         if last >= 0:
             demand = min(demand, floats(s.demand_at)[other * s.shared + last])
+        if last > 0:
+            licence = min(licence, floats(s.demand_at)[other * s.shared])
     entry.job = job
     entry.procs = procs
     entry.expect = expect
     entry.demand = demand
+    entry.other = licence
 
 
 @small

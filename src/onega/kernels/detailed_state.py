@@ -182,12 +182,13 @@ there is one) and its slot; sorted."""
 QUEUED = np.dtype(
     [
         *[("key", "f8"), ("rank", "i8"), ("job", "i8")],
-        *[(name, "f8") for name in ("procs", "expect", "demand")],
+        *[(name, "f8") for name in ("procs", "expect", "demand", "other")],
     ],
     align=True,
 )
 """A waiting job: its place by (rank, key, job), the fewest processors, the shortest time and the
-least of the last machine-wide resource (power, where there is a cap) that it may take."""
+least of the last machine-wide resource (power, where there is a cap) that it may take, and of the
+first one (a licence) if there are several."""
 
 CLAIM = np.dtype([("begin", "f8"), ("until", "f8"), ("option", "i8")], align=True)
 """A reservation made in this pass, of which other partitions see the machine-wide part."""
