@@ -227,7 +227,8 @@ def test_queues_are_sorted_by_rank_key_and_row(way, entries):
     memory = blank([[8.0]], pooled=True)
     queue = np.zeros(14, QUEUED)
     for place_of, (rank, key, job) in enumerate(entries):
-        queue[place_of] = (float(key), rank, job, 1.0, 1.0, 0.0)
+        for name, value in (("key", key), ("rank", rank), ("job", job)):
+            queue[name][place_of] = value
     memory.bind("queue", queue, QUEUED)
     memory.arrays["partitions"]["queue"] = 0
     memory.arrays["partitions"]["waiting"] = 12
