@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -36,6 +37,15 @@ def stream(n, procs, seed=0, longest=60):
     )
 
 
+def holds_open(process, folder):
+    """Tell whether a process holds open anything in a folder; its files come and go meanwhile."""
+    for link in (process / "fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            if str(folder) in os.readlink(link):
+                return True
+    return False
+
+
 def processes_of(folder):
     """Processes that are started with, or hold open, anything in a folder."""
     found = []
@@ -43,12 +53,10 @@ def processes_of(folder):
         place = Path("/proc") / pid
         try:
             words = (place / "cmdline").read_bytes() + (place / "environ").read_bytes()
-            links = [os.readlink(place / "fd" / fd) for fd in os.listdir(place / "fd")]
+            ours = str(folder).encode() in words or holds_open(place, folder)
         except OSError:
-            continue
-        if int(pid) != os.getpid() and (
-            str(folder).encode() in words or any(str(folder) in x for x in links)
-        ):
+            continue  # it has ended
+        if ours and int(pid) != os.getpid():
             found.append((pid, words[:80]))
     return found
 

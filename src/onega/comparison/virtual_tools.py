@@ -87,7 +87,9 @@ def end_leftovers(folder: Path) -> list[int]:
             if os.stat(place).st_uid != mine:
                 continue
             links = [os.readlink(f"{place}/cwd")]
-            links += [os.readlink(f"{place}/fd/{fd}") for fd in os.listdir(f"{place}/fd")]
+            for fd in os.listdir(f"{place}/fd"):
+                with contextlib.suppress(FileNotFoundError):  # files come and go meanwhile
+                    links.append(os.readlink(f"{place}/fd/{fd}"))
             command = Path(f"{place}/cmdline").read_bytes().partition(b"\0")[0].decode()
         except OSError:
             continue
