@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import exp2, inf
 
 import numpy as np
 
@@ -168,7 +168,7 @@ def priority_key(machine: Machine, j: int) -> float:
     everybody = machine.usage_now(None)
     fair = 1.0
     if everybody > 0:
-        fair = 2.0 ** (-(machine.usage_now(user) / everybody) / factors.shares[user])
+        fair = exp2(-(machine.usage_now(user) / everybody) / factors.shares[user])
     total = float(problem.nodes.capacity[:, 0].sum())
     return -(
         factors.age * min(1.0, float(machine.now - machine.submit[j]) / factors.max_age)

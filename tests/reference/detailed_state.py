@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isfinite, log
+from math import exp2, inf, isfinite
 from typing import Any
 
 from onega.kernels import detailed_codes as codes
@@ -105,8 +105,9 @@ class Machine:
         self.since: list[Number] = [self.now] * len(self.capacity)
         self.stack = [[(self.now, int(row[0]))] for row in nodes.capacity]
         self.timers: dict[int, tuple[Number, int, list[int]]] = {}  # by partition, see the pass
-        # -- fair-share: (usage, as of) of each user and, under None, of all together
-        self.usage: dict[int | None, tuple[float, Number]] = {}
+        # -- fair-share: (usage, unit it counts to) of each user and, under None, of all together
+        self.usage: dict[int | None, tuple[float, float]] = {}
+        self.epoch = self.exact(self.problem.t0)
         self.priorities_due = self.now
         # -- what is told in the end
         self.log: list[tuple[Number, int, int, int]] = []
@@ -320,20 +321,36 @@ class Machine:
 
     # -- fair-share (floats: powers of two to any exponent)
 
-    def usage_now(self, user: int | None) -> float:
-        """Processor-seconds of a user (None: of all), decayed with the half-life."""
-        half_life = self.problem.multifactor.half_life
-        usage, at = self.usage.get(user, (0.0, self.exact(self.problem.t0)))
-        held = sum(
+    @property
+    def unit(self) -> float:
+        """What a processor-second of now counts beside one of the epoch."""
+        passed = float(self.now - self.epoch) / self.problem.multifactor.half_life
+        return exp2(min(passed, 900.0))
+
+    def held_by(self, user: int | None) -> int:
+        return sum(
             self.procs(a.option)
             for a in self.running
             if user is None or self.problem.jobs.user[a.job] == user
         )
-        x = 2.0 ** (-float(self.now - at) / half_life)
-        return usage * x + held * (half_life / log(2.0)) * (1.0 - x)
+
+    def usage_now(self, user: int | None) -> float:
+        """What a user (None: all) has used, each second by what it counted then; in h/ln 2 s."""
+        usage, unit = self.usage.get(user, (0.0, 1.0))
+        return usage + self.held_by(user) * (self.unit - unit)
 
     def update_usage(self, user: int) -> None:
         """To be called before the user's processors change."""
-        if self.problem.multifactor is not None:
-            updated = {who: (self.usage_now(who), self.now) for who in (user, None)}
-            self.usage.update(updated)
+        if self.problem.multifactor is None:
+            return
+        if self.now - self.epoch > 64 * self.problem.multifactor.half_life:
+            unit = self.unit
+            self.usage = {who: (self.usage_now(who) / unit, 1.0) for who in self.everybody}
+            self.epoch = self.now
+        updated = {who: (self.usage_now(who), self.unit) for who in (user, None)}
+        self.usage.update(updated)
+
+    @property
+    def everybody(self) -> list[int | None]:
+        """All users, and None for all together."""
+        return [None, *range(len(self.problem.multifactor.shares))]

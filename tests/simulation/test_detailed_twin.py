@@ -13,6 +13,7 @@ from onega.core.cluster import RateControl
 from onega.core.events import Events
 from onega.core.policy import Policy
 from onega.core.rng import seed_sequence
+from onega.kernels.detailed_next import NEAR
 from onega.simulation import detailed_run
 from onega.simulation.detailed_arrivals import Circumstances
 from onega.simulation.detailed_build import prepare
@@ -163,6 +164,8 @@ QUEUES = {
         onega.Queue(2, priority=1, max_jobs=6, default=True),
     ]
 }
+# Keys are renewed at some instants and not at others; the epoch of usage moves on once.
+FAIR = {"multifactor": onega.Multifactor(half_life=200, period=300, max_age=5000)}
 MACHINES = {
     "pool asleep": ASLEEP,
     "power cap in steps": CAP,
@@ -178,7 +181,10 @@ MACHINES = {
     "best fit asleep": NODES | ASLEEP | {"placement": "best-fit"},
     "whole nodes asleep": NODES | ASLEEP | {"whole_nodes": True},
     "queues": QUEUES,
+    "fair-share": FAIR,
+    "fair-share and queues": FAIR | QUEUES,
     "all": NODES | ASLEEP | CAP | QUEUES | {"resources": {"licence": 20}},
+    "all, fair-share": NODES | ASLEEP | CAP | QUEUES | FAIR | {"resources": {"licence": 20}},
 }
 RESERVED = {
     "time": [3000.0, 30_000.0, 60_000.0],
@@ -215,7 +221,7 @@ def as_problem(log: onega.Workload, machine: str) -> Problem:
     ready = prepare(
         log,
         onega.Cluster(32, **given),
-        Policy.parse("easy").knowing("estimate"),
+        Policy.parse("multifactor+easy" if "multifactor" in given else "easy").knowing("estimate"),
         Circumstances(events=events, demands=demands),
         enforce_limits=False,
         seed=seed_sequence(1),
@@ -227,6 +233,40 @@ def as_problem(log: onega.Workload, machine: str) -> Problem:
 @pytest.mark.parametrize("machine", MACHINES)
 def test_equal_on_a_log(machine):
     assert check(as_problem(made_log(1, 150), machine))
+
+
+@pytest.mark.parametrize("overheads", [None, onega.Overheads("fixed(32)", "fixed(8)")])
+def test_equal_where_more_run_than_stand_near(overheads):
+    """Most of 140 wait for their ends in heaps, and some are taken out of there."""
+    rng = np.random.default_rng(1)
+    runtime = rng.integers(1, 600, 260)
+    log = onega.Workload(
+        {
+            "submit": np.repeat(np.arange(26.0) * 20, 10),
+            "runtime": runtime.astype(float),
+            "procs": rng.integers(1, 3, 260),
+            "estimate": runtime * 2.0,
+        }
+    ).with_machine(260)
+    events = {
+        "time": np.arange(15, 515, 10.0),
+        "event": ["interrupt"] * 50,
+        "job": rng.choice(260, 50, replace=False) + 1,
+    }
+    ready = prepare(
+        log,
+        onega.Cluster(260, overheads=overheads, interruption=onega.Interruption("requeue")),
+        Policy.parse("easy").knowing("estimate"),
+        Circumstances(events=Events.of(events)),
+        enforce_limits=False,
+        seed=seed_sequence(1),
+    )
+    problem = ready.problem(ready.first_horizon())
+    out = detailed_run.run(problem)
+    changes = np.concatenate([out.attempt_start, out.attempt_end])
+    signs = np.repeat([1, -1], out.attempt_start.size)
+    assert signs[np.argsort(changes, kind="stable")].cumsum().max() > 2 * NEAR
+    assert check(problem)
 
 
 @pytest.mark.verification

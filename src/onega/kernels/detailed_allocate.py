@@ -74,7 +74,7 @@ def _change_pool(s: Record, number: int, option: int, sign: int) -> None:
             floats(s.total_avail_at)[number] += chunks
         return
     for k in range(s.kinds):
-        change_free(s, node, k, chunks * floats(s.chunk_at)[option * s.kinds + k])
+        change_free(s, node, k, chunks * floats(s.chunk_at)[option * s.pitch + k])
 
 
 @small

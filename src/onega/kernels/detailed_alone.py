@@ -23,7 +23,7 @@ from onega.kernels.detailed_dips import known_until, look_ahead
 from onega.kernels.detailed_lean import begin, decide, next_chance, startable
 from onega.kernels.detailed_queue import known_left, queue_add
 from onega.kernels.detailed_state import Record, partitions, queued, worths
-from onega.kernels.detailed_usage import first_key
+from onega.kernels.detailed_usage import first_key, renew_keys
 from onega.kernels.engine import clock
 
 
@@ -80,7 +80,7 @@ def _to_nobody(s: Record, job: int, v: float) -> None:
         keyed = False
     nothing = s.all_need and floats(s.total_avail_at)[0] <= 0.0 and not looked_at(s, 0)
     settled = False
-    if not nothing and not (s.accounts > 0 and none_allowed(s, job)):
+    if not nothing and not none_allowed(s, job):
         if s.planned:
             look_ahead(s, v + _longest(s, job))
         option = decide(s, 0, job, v)
@@ -136,11 +136,17 @@ def come_alone(s: Record, job: int) -> None:
     if p.order == MULTIFACTOR:
         first_key(s, job)
     if deeper or _must_pass(s, job, v):
-        p.kept = p.kept and not deeper
         queue_add(s, job)
+        if floats(s.total_avail_at)[0] < p.least and not looked_at(s, 0):
+            renew_keys(s)  # that is all a pass would do: nobody fits
+            p.reserved = 0
+            p.kept = 0
+            p.newcomers = 0
+            return
+        p.kept = p.kept and not deeper
         s.pass_due = 1
         return
-    if p.reserved and not (s.accounts > 0 and none_allowed(s, job)):
+    if p.reserved and not none_allowed(s, job):
         option = startable(s, 0, job, v)
         if option >= 0:
             s.waiting += 1

@@ -20,7 +20,7 @@ def fits_total(s: Record, totals: Floats, number: int, option: int) -> bool:
     chunks = ints(s.chunks_at)[option]
     chunk = floats(s.chunk_at)
     for k in range(s.kinds):
-        if chunks * chunk[option * s.kinds + k] > totals[number * s.kinds + k]:
+        if chunks * chunk[option * s.pitch + k] > totals[number * s.kinds + k]:
             return False
     return True
 
@@ -43,13 +43,22 @@ def allowed(s: Record, job: int, option: int) -> bool:
 
 
 @callee
-def none_allowed(s: Record, job: int) -> bool:
-    """Tell whether a job's accounts are full: it is passed over."""
+def _no_option_allowed(s: Record, job: int) -> bool:
     option, count = choices(s, job)
     last = option + count - 1
     while option < last and not allowed(s, job, option):
         option += 1
     return not allowed(s, job, option)
+
+
+@small
+def none_allowed(s: Record, job: int) -> bool:
+    """Tell whether a job's accounts are full: it is passed over."""
+    if s.accounts == 0:
+        return False
+    if s.molded:
+        return _no_option_allowed(s, job)
+    return not within_limits(s, job, ints(s.procs_at)[ints(s.first_option_at)[job]])
 
 
 @small
@@ -88,7 +97,7 @@ def lone_newcomer(s: Record, number: int, v: float) -> int:
         return EVERYBODY
     if head_blocked(s, number):
         return EVERYBODY
-    if s.accounts > 0 and none_allowed(s, queued(s.queue_at)[p.newcomer].job):
+    if none_allowed(s, queued(s.queue_at)[p.newcomer].job):
         return NOBODY
     return p.newcomer if p.reserved else NOBODY
 

@@ -17,7 +17,7 @@ def amount_of(s: Record, option: int, node: int, chunks: int, k: int) -> float:
     """Return what chunks of an option take of a node's resource; whole nodes are taken whole."""
     if s.wholes and partitions(s.partitions_at)[ints(s.hosts_at)[node]].whole:
         return floats(s.capacity_at)[node * s.kinds + k]
-    return chunks * floats(s.chunk_at)[option * s.kinds + k]
+    return chunks * floats(s.chunk_at)[option * s.pitch + k]
 
 
 @small

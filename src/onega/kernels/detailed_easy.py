@@ -61,7 +61,7 @@ def _fits_from(s: Record, number: int, option: int, w: float, until: float) -> b
     later, totals = floats(s.later_at), floats(s.total_later_at)
     need = ints(s.chunks_at)[option]
     for k in range(s.kinds):
-        if need * floats(s.chunk_at)[option * s.kinds + k] > totals[k]:
+        if need * floats(s.chunk_at)[option * s.pitch + k] > totals[k]:
             return False
     if not shared_fit(s, later, s.nodes * s.kinds, option):
         return False
@@ -315,12 +315,12 @@ def pass_simple(s: Record, number: int) -> None:
     looked = looked_at(s, number)
     while read < size:
         settled = p.reserved or not looked or p.reservations == NO_BACKFILL
-        if settled and s.all_need and totals[number * s.kinds] <= 0.0:
+        if settled and totals[number * s.kinds] < p.least:
             break
         job = queue[read].job
         before = p.reserved
         option = -1
-        if not (s.accounts > 0 and none_allowed(s, job)):
+        if not none_allowed(s, job):
             if not before or not _hopeless(s, number, read, v):
                 option = _decide(s, number, job, v)
             if option < 0 and p.reservations == NO_BACKFILL:

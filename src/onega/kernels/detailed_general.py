@@ -179,7 +179,7 @@ def pass_general(s: Record, number: int) -> None:
     while read < last or (read < size and s.wake_ahead and made == 0):
         job = queue[read].job
         option = -1
-        if not (s.accounts > 0 and none_allowed(s, job)):
+        if not none_allowed(s, job):
             starts = False
             if made < p.reservations:
                 option, begin, starts = _soonest(s, plan, number, job)

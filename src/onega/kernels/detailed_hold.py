@@ -1,7 +1,7 @@
 """Jobs on processors: starts, phases, expected ends.
 
 A job on processors sits in a slot with its allocation (a chain of links) and its expected end on
-the work clock. It is in one heap at a time: by time while it is launched or completed, by the
+the work clock. It waits for one thing at a time: by time while it is launched or completed, by the
 clock while it works. At a fixed rate all that is known at the start, and only the end makes an
 instant (`_foresee`): the job stands at once where its end will be told.
 """
@@ -14,6 +14,7 @@ from onega.kernels.addressed import callee, flags, floats, ints, move, small
 from onega.kernels.detailed_allocate import allocate, give_back
 from onega.kernels.detailed_codes import STARTED
 from onega.kernels.detailed_deepen import raise_dips
+from onega.kernels.detailed_next import push
 from onega.kernels.detailed_queue import known_left, work_left
 from onega.kernels.detailed_sleep import note, pop_idle, push_idle, take_node
 from onega.kernels.detailed_state import (
@@ -27,49 +28,14 @@ from onega.kernels.detailed_state import (
     attempts,
     ends,
     gots,
-    heap_entries,
-    heap_size,
     slots,
 )
 from onega.kernels.detailed_usage import count_in, hold_usage
 from onega.kernels.engine import FIXED, WORKLOAD, clock, end_time
-from onega.kernels.heap import Heap, heap_pop, heap_push, heap_remove
 
-
-@small
-def push_work(s: Record, slot: int, key: float, seq: int) -> None:
-    """Let a slot work until the clock reaches ``key``."""
-    heap_push(Heap(heap_entries(s.work_heap_at), heap_size(s.sizes_at, WORK)), slot, key, seq)
-
-
-@small
-def push_time(s: Record, slot: int, time: float, seq: int) -> None:
-    """Let a slot launch or complete until a time."""
-    heap_push(Heap(heap_entries(s.time_heap_at), heap_size(s.sizes_at, TIME)), slot, time, seq)
-
-
-@small
-def pop_work(s: Record) -> int:
-    """Take the slot out whose work is done first."""
-    return heap_pop(Heap(heap_entries(s.work_heap_at), heap_size(s.sizes_at, WORK)))
-
-
-@small
-def pop_time(s: Record) -> int:
-    """Take the slot out whose launch or completion is over first."""
-    return heap_pop(Heap(heap_entries(s.time_heap_at), heap_size(s.sizes_at, TIME)))
-
-
-@callee
-def remove_work(s: Record, slot: int) -> None:
-    """Take a slot out that works."""
-    heap_remove(Heap(heap_entries(s.work_heap_at), heap_size(s.sizes_at, WORK)), slot)
-
-
-@callee
-def remove_time(s: Record, slot: int) -> None:
-    """Take a slot out that launches or completes."""
-    heap_remove(Heap(heap_entries(s.time_heap_at), heap_size(s.sizes_at, TIME)), slot)
+FEW = 16
+"""Entries of a sorted table that are looked through one by one: that takes one loop whose end can't
+be foreseen, where halving takes several."""
 
 
 @small
@@ -77,14 +43,19 @@ def _expect_end(s: Record, slot: int, expected: float, amount: float) -> None:
     """Enter an expected end, behind equal ones."""
     table = ends(s.ends_at)
     size = ints(s.sizes_at)[ENDS]
-    low, high = 0, size
-    while low < high:
-        middle = (low + high) >> 1
-        if table[middle].expected <= expected:
-            low = middle + 1
-        else:
-            high = middle
-    move(table, low + 1, low, size - low)
+    low, near = size, max(0, size - FEW)
+    while low > near and table[low - 1].expected > expected:
+        table[low] = table[low - 1]
+        low -= 1
+    if low == near and near > 0:
+        low, high = 0, near
+        while low < high:
+            middle = (low + high) >> 1
+            if table[middle].expected <= expected:
+                low = middle + 1
+            else:
+                high = middle
+        move(table, low + 1, low, near - low)
     table[low].expected = expected
     table[low].amount = amount
     if s.shared == 1:
@@ -95,16 +66,21 @@ def _expect_end(s: Record, slot: int, expected: float, amount: float) -> None:
 
 @small
 def _forget_end(s: Record, slot: int) -> None:
+    """Take a slot's expected end out; who ends was mostly expected to do so soon."""
     table = ends(s.ends_at)
     size = ints(s.sizes_at)[ENDS]
-    expected = slots(s.slots_at)[slot].expected
-    low, high = 0, size
-    while low < high:
-        middle = (low + high) >> 1
-        if table[middle].expected < expected:
-            low = middle + 1
-        else:
-            high = middle
+    low, near = 0, min(size, FEW)
+    while low < near and table[low].slot != slot:
+        low += 1
+    if low == near:
+        expected = slots(s.slots_at)[slot].expected
+        high = size
+        while low < high:
+            middle = (low + high) >> 1
+            if table[middle].expected < expected:
+                low = middle + 1
+            else:
+                high = middle
     while table[low].slot != slot:
         low += 1
     move(table, low, low + 1, size - 1 - low)
@@ -145,7 +121,7 @@ def expect_end(s: Record, place: int, expected: float) -> None:
     """Note when a job is expected to end."""
     slot = slots(s.slots_at)[place]
     slot.expected = expected
-    amount = ints(s.chunks_at)[slot.option] * floats(s.chunk_at)[slot.option * s.kinds]
+    amount = ints(s.chunks_at)[slot.option] * floats(s.chunk_at)[slot.option * s.pitch]
     _expect_end(s, place, expected, amount)
 
 
@@ -187,7 +163,7 @@ def start_here(s: Record, number: int, job: int, option: int) -> None:
         _foresee(s, place, s.now + wake + launch)
     elif wake + launch > 0.0:
         flags(s.phase_at)[job] = LAUNCHING
-        push_time(s, place, s.now + wake + launch, slot.seq)
+        push(s, TIME, place, s.now + wake + launch, slot.seq)
     else:
         begin_work(s, place)
 
@@ -208,10 +184,10 @@ def _foresee(s: Record, place: int, begin: float) -> None:
     completion = floats(s.completion_at)[slot.job]
     if completion > 0.0:
         flags(s.phase_at)[slot.job] = COMPLETING
-        push_time(s, place, max(begin, end_time(s, slot.key)) + completion, slot.seq)
+        push(s, TIME, place, max(begin, end_time(s, slot.key)) + completion, slot.seq)
     else:
         flags(s.phase_at)[slot.job] = WORKING
-        push_work(s, place, slot.key, slot.seq)
+        push(s, WORK, place, slot.key, slot.seq)
         s.running += 1
 
 
@@ -225,7 +201,7 @@ def begin_work(s: Record, place: int) -> None:
     attempts(s.attempts_at)[slot.seq].begin = s.now
     slot.begun = v
     slot.key = v + left
-    push_work(s, place, slot.key, slot.seq)
+    push(s, WORK, place, slot.key, slot.seq)
     s.launching -= 1
     s.running += 1
     if s.control == WORKLOAD:

@@ -331,19 +331,20 @@ def pass_lean(s: Record, number: int) -> None:
     looked = looked_at(s, number)
     while read < size:
         settled = p.reserved or not looked or p.reservations == NO_BACKFILL
-        if settled and s.all_need and totals[number] <= 0.0:
+        if settled and totals[number] < p.least:
             break
         if p.reserved:
             read = next_chance(s, number, read, size, v)
             if read == size:
                 break
         job = queue[read].job
-        if s.accounts == 0 or not none_allowed(s, job):
+        if not none_allowed(s, job):
             before = p.reserved
             option = decide(s, number, job, v)
             if option >= 0:
                 begin(s, number, job, option, v)
-                move(queue, kept, since, read - since)
+                if kept < since < read:
+                    move(queue, kept, since, read - since)
                 kept += read - since
                 read += 1
                 since = read
@@ -354,5 +355,6 @@ def pass_lean(s: Record, number: int) -> None:
             if p.reservations == NO_BACKFILL:
                 break
         read += 1
-    move(queue, kept, since, size - since)
+    if kept < since < size:
+        move(queue, kept, since, size - since)
     p.waiting = kept + size - since - p.queue

@@ -23,7 +23,8 @@ from onega.kernels.detailed_codes import (
     REQUEUED,
     TIMEOUT,
 )
-from onega.kernels.detailed_hold import release, remove_time, remove_work, stop_work
+from onega.kernels.detailed_hold import release, stop_work
+from onega.kernels.detailed_next import remove
 from onega.kernels.detailed_queue import queue_add, queue_remove, work_left
 from onega.kernels.detailed_sleep import note
 from onega.kernels.detailed_state import (
@@ -32,7 +33,9 @@ from onega.kernels.detailed_state import (
     GONE,
     LATER,
     LAUNCHING,
+    TIME,
     WAITING,
+    WORK,
     Record,
     attempts,
     heap_entries,
@@ -140,9 +143,9 @@ def _take_off_foreseen(s: Record, job: int) -> float:
     place = ints(s.slot_of_at)[job]
     slot = slots(s.slots_at)[place]
     if flags(s.phase_at)[job] == COMPLETING:
-        remove_time(s, place)
+        remove(s, TIME, place)
     else:
-        remove_work(s, place)
+        remove(s, WORK, place)
         stop_work(s, place)
     attempt = attempts(s.attempts_at)[slot.seq]
     done = 0.0
@@ -163,12 +166,12 @@ def _take_off(s: Record, job: int) -> float:
     done = 0.0
     left = work_left(s, job, slots(s.slots_at)[place].option)
     if flags(s.phase_at)[job] == LAUNCHING:
-        remove_time(s, place)
+        remove(s, TIME, place)
         s.launching -= 1
         if s.control == WORKLOAD:
             s.work_waiting -= left
     else:
-        remove_work(s, place)
+        remove(s, WORK, place)
         done = clock(s) - slots(s.slots_at)[place].begun
         stop_work(s, place)
     release(s, place)
@@ -180,7 +183,7 @@ def interrupt(s: Record, job: int, node: int) -> None:
     """Interrupt a job on processors: lost, requeued, or back to its last checkpoint."""
     if _is_completing(s, job):
         place = ints(s.slot_of_at)[job]
-        remove_time(s, place)
+        remove(s, TIME, place)
         _end_job(s, place)
         return
     done = _take_off(s, job)
@@ -206,7 +209,7 @@ def kill(s: Record, job: int) -> None:
     """Kill a job on processors; if its work is done it ends as usual."""
     if _is_completing(s, job):
         place = ints(s.slot_of_at)[job]
-        remove_time(s, place)
+        remove(s, TIME, place)
         _end_job(s, place)
         return
     floats(s.lost_at)[job] += _take_off(s, job)

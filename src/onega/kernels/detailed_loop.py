@@ -22,15 +22,12 @@ from onega.kernels.detailed_general import pass_general
 from onega.kernels.detailed_hold import (
     begin_work,
     expect_end,
-    pop_time,
-    pop_work,
-    push_time,
-    push_work,
     stop_work,
     take,
 )
 from onega.kernels.detailed_lean import pass_lean, plan_due
 from onega.kernels.detailed_leave import end_job_here
+from onega.kernels.detailed_next import is_any, next_key, pop, push
 from onega.kernels.detailed_place import place_now, shared_fit
 from onega.kernels.detailed_queue import (
     nobody_fits,
@@ -62,7 +59,7 @@ from onega.kernels.detailed_state import (
     stacked,
     state_at,
 )
-from onega.kernels.detailed_usage import due_keys, first_key
+from onega.kernels.detailed_usage import describe, first_key, renew_keys
 from onega.kernels.engine import (
     BAD_KEY,
     DONE,
@@ -85,10 +82,10 @@ def _next_time(s: Record) -> float:
     """Return when something happens next; ∞ if nothing does."""
     sizes = ints(s.sizes_at)
     following = np.inf
-    if sizes[WORK] > 0:
-        following = end_time(s, heap_entries(s.work_heap_at)[0].key)
-    if sizes[TIME] > 0:
-        following = min(following, heap_entries(s.time_heap_at)[0].key)
+    if is_any(s, WORK):
+        following = end_time(s, next_key(s, WORK))
+    if is_any(s, TIME):
+        following = min(following, next_key(s, TIME))
     if sizes[LATER] > 0:
         later = Heap(heap_entries(s.later_heap_at), heap_size(s.sizes_at, LATER))
         # Who was cancelled while his submission was pending won't come: nothing happens then.
@@ -131,32 +128,32 @@ def _complete(s: Record, slot: int) -> bool:
         return False
     stop_work(s, slot)
     flags(s.phase_at)[job] = COMPLETING
-    push_time(s, slot, s.now + completion, slots(s.slots_at)[slot].seq)
+    push(s, TIME, slot, s.now + completion, slots(s.slots_at)[slot].seq)
     return True
 
 
 @small
 def _is_due(s: Record) -> bool:
     """Tell whether somebody's work is done now."""
-    if ints(s.sizes_at)[WORK] == 0:
-        return False
-    return end_time(s, heap_entries(s.work_heap_at)[0].key) <= s.now
+    return is_any(s, WORK) and end_time(s, next_key(s, WORK)) <= s.now
 
 
 @inlined
-def _completions(s: Record) -> None:
-    """Begin the work of launched jobs, begin completions, end jobs in the order of their starts."""
-    sizes = ints(s.sizes_at)
+def _completions(s: Record) -> int:
+    """Begin the work of launched jobs, begin completions, end jobs in the order of their starts.
+
+    Return how many have ended.
+    """
     count = 0
-    while sizes[TIME] > 0 and heap_entries(s.time_heap_at)[0].key <= s.now:
-        slot = pop_time(s)
+    while is_any(s, TIME) and next_key(s, TIME) <= s.now:
+        slot = pop(s, TIME)
         if flags(s.phase_at)[slots(s.slots_at)[slot].job] == LAUNCHING:
             begin_work(s, slot)
         else:
             _add_due(s, count, slot)
             count += 1
     while _is_due(s):
-        slot = pop_work(s)
+        slot = pop(s, WORK)
         if not _complete(s, slot):
             _add_due(s, count, slot)
             count += 1
@@ -165,6 +162,7 @@ def _completions(s: Record) -> None:
         if flags(s.phase_at)[slots(s.slots_at)[slot].job] == WORKING:
             stop_work(s, slot)
         end_job_here(s, slot)
+    return count
 
 
 @small
@@ -194,12 +192,14 @@ def _submit(s: Record, job: int, time: float) -> None:
 
 @small
 def _is_lone(s: Record) -> bool:
-    """Tell whether the next job comes now, nobody else, and nothing else has happened."""
+    """Tell whether the next job comes now, nobody else, and nothing else happens."""
     job, submit = s.next_job, floats(s.submit_at)
     return (
         s.direct > 0
         and s.lean > 0
         and not s.pass_due
+        and s.event_time > s.now
+        and not (s.wake_ahead and s.timer <= s.now)
         and job < s.jobs
         and submit[job] <= s.now
         and (job + 1 == s.jobs or submit[job + 1] > s.now)
@@ -237,17 +237,20 @@ def _look_at_timers(s: Record) -> None:
 
 
 @inlined
+def _submit_alone(s: Record) -> None:
+    """Let the next job come, and decide on it without a pass if that needs none."""
+    job = s.next_job
+    s.next_job = job + 1
+    if flags(s.phase_at)[job] == AHEAD:
+        _come(s, job, floats(s.submit_at)[job])
+        come_alone(s, job)
+        if not s.pass_due:
+            _look_at_timers(s)
+
+
+@inlined
 def _submissions(s: Record) -> None:
     """Let everybody come whose time it is, by row."""
-    if _is_lone(s):
-        job = s.next_job
-        s.next_job = job + 1
-        if flags(s.phase_at)[job] == AHEAD:
-            _come(s, job, floats(s.submit_at)[job])
-            come_alone(s, job)
-            if not s.pass_due:
-                _look_at_timers(s)
-        return
     dependents = _due_dependents(s) if s.dependents else 0
     done = 0
     submit = floats(s.submit_at)
@@ -274,7 +277,7 @@ def _no_chance(s: Record, number: int) -> bool:
         return True
     if looked_at(s, number):
         return False
-    if s.all_need and floats(s.total_avail_at)[number * s.kinds] <= 0.0:
+    if floats(s.total_avail_at)[number * s.kinds] < p.least:
         return True
     # Where keys cost more than a look at everybody, and no reservation holds that tells as much.
     return s.factors > 0 and (s.changed > 0 or not p.kept or p.stale > 0) and nobody_fits(s, number)
@@ -315,11 +318,7 @@ def _pass_partition(s: Record, number: int, own: Any) -> int:  # noqa: ANN401
 def _pass(s: Record, own: Any) -> int:  # noqa: ANN401
     """One scheduling pass over all partitions; MORE or BAD_KEY."""
     s.claimed = 0
-    if s.factors and s.now >= s.keys_due:
-        s.keys_due = s.now + s.period
-        for number in range(s.parts):
-            if partitions(s.partitions_at)[number].order == MULTIFACTOR:
-                due_keys(s, number)
+    renew_keys(s)
     for number in range(s.parts):
         result = _pass_partition(s, number, own)
         if result != MORE:
@@ -335,12 +334,15 @@ def _instant(s: Record, own: Any) -> int:  # noqa: ANN401
     """Everything that happens now; MORE or BAD_KEY."""
     if s.wake_ahead and s.timer <= s.now:
         plan_due(s)
-    _completions(s)
-    if s.event_time <= s.now:
-        events(s)
-    if s.wake_ahead and s.timer <= s.now:
-        fire_timers(s)
-    _submissions(s)
+    # Asked at once, so that what can't be foreseen, an end or an arrival, is found out only once.
+    if _completions(s) == 0 and _is_lone(s):
+        _submit_alone(s)
+    else:
+        if s.event_time <= s.now:
+            events(s)
+        if s.wake_ahead and s.timer <= s.now:
+            fire_timers(s)
+        _submissions(s)
     result = MORE
     if s.pass_due:
         s.pass_due = 0
@@ -429,10 +431,12 @@ def load(state: int, initial: Ints) -> int:
         attempt.begin = attempt.start
         floats(s.start_at)[job] = attempt.start
         floats(s.submitted_at)[job] = floats(s.submit_at)[job]
+        if s.factors:
+            describe(s, job, floats(s.submit_at)[job])
         flags(s.phase_at)[job] = WORKING
         slot.begun = v - done
         slot.key = v + (floats(s.work_at)[option] - done)
-        push_work(s, at, slot.key, slot.seq)
+        push(s, WORK, at, slot.key, slot.seq)
         s.running += 1
         s.arrived += 1
         if s.control == WORKLOAD:

@@ -27,14 +27,14 @@ def chunks_on(s: Record, row: Floats, base: int, node: int, option: int) -> int:
     kinds = s.kinds
     chunk = floats(s.chunk_at)
     if kinds == 1:
-        have, need = row[base + node], chunk[option]
+        have, need = row[base + node], chunk[option * s.pitch]
         if have <= 0.0:
             return 0 if need > 0.0 else PLENTY
         if need == 1.0:
             return int(have)
     fit = PLENTY
     for k in range(kinds):
-        need = chunk[option * kinds + k]
+        need = chunk[option * s.pitch + k]
         if need > 0.0:
             have = row[base + node * kinds + k]
             if have < need:

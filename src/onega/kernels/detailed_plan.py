@@ -202,7 +202,7 @@ def short_of(s: Record, plan: Plan, step: int, number: int, option: int) -> bool
         if floats(s.demand_at)[option * s.shared + g] > plan.data[base + plan.number[NODES] + g]:
             return True
     for k in range(s.kinds):
-        need = chunks * floats(s.chunk_at)[option * s.kinds + k]
+        need = chunks * floats(s.chunk_at)[option * s.pitch + k]
         have = 0.0
         for column in range(k, plan.number[NODES], s.kinds):
             have += max(plan.data[base + column], 0.0)

@@ -24,6 +24,8 @@ MOST_MOVES = 16
 @small
 def choices(s: Record, job: int) -> tuple[int, int]:
     """Return a job's first option and their number; once started, it keeps the one it took."""
+    if not s.molded:
+        return ints(s.first_option_at)[job], 1
     taken = ints(s.option_at)[job]
     if taken >= 0:
         return taken, 1
@@ -60,12 +62,12 @@ def _fill(s: Record, entry: Record, job: int) -> None:
     """Describe a waiting job in its queue."""
     option, count = choices(s, job)
     last = s.shared - 1
-    procs = ints(s.chunks_at)[option] * floats(s.chunk_at)[option * s.kinds]
+    procs = ints(s.chunks_at)[option] * floats(s.chunk_at)[option * s.pitch]
     expect = known_left(s, job, option)
     demand = floats(s.demand_at)[option * s.shared + last] if last >= 0 else 0.0
     licence = floats(s.demand_at)[option * s.shared] if last > 0 else 0.0
     for other in range(option + 1, option + count):
-        need = ints(s.chunks_at)[other] * floats(s.chunk_at)[other * s.kinds]
+        need = ints(s.chunks_at)[other] * floats(s.chunk_at)[other * s.pitch]
         procs = min(procs, need)
         expect = min(expect, known_left(s, job, other))
         if last >= 0:
@@ -120,7 +122,11 @@ def queue_add(s: Record, job: int) -> None:
         move(queue, size + 1, size, 1)
         move(queue, place + 1, place, size - place)
         move(queue, place, size + 1, 1)
-    p.longest = queue[place].expect if p.waiting == 0 else max(p.longest, queue[place].expect)
+    if p.waiting == 0:
+        p.longest, p.least = queue[place].expect, queue[place].procs
+    else:
+        p.longest = max(p.longest, queue[place].expect)
+        p.least = min(p.least, queue[place].procs)
     p.waiting += 1
     p.newcomers += 1
     p.newcomer = place
@@ -180,12 +186,13 @@ def _sort(s: Record, number: int) -> None:
     for place in range(first + 1, first + size):
         if _precedes(queue[place - 1], queue[place]):
             continue
-        move(queue, scratch, place, 1)
+        queue[scratch] = queue[place]
+        queue[place] = queue[place - 1]
         target = place - 1
         while target > first and not _precedes(queue[target - 1], queue[scratch]):
+            queue[target] = queue[target - 1]
             target -= 1
-        move(queue, target + 1, target, place - target)
-        move(queue, target, scratch, 1)
+        queue[target] = queue[scratch]
         moves += place - target
         if moves > MOST_MOVES * size + 64:
             _heap_sort(queue, first, size)
@@ -223,9 +230,12 @@ def nobody_fits(s: Record, number: int) -> bool:
     queue = queued(s.queue_at)
     have = floats(s.total_avail_at)[number * s.kinds]
     power = floats(s.avail_at)[s.nodes * s.kinds + s.shared - 1] if s.shared > 0 else 0.0
+    least = np.inf
     for place in range(p.queue, p.queue + p.waiting):
         if queue[place].procs <= have and queue[place].demand <= power:
             return False
+        least = min(least, queue[place].procs)
+    p.least = least
     return True
 
 

@@ -30,7 +30,9 @@ def _fields(kind: str, *lines: str, suffix: str = "") -> list[tuple[str, str]]:
 RULES = [
     *_fields(
         "i8",
-        "jobs kinds shared nodes parts accounts",
+        "jobs kinds shared nodes parts accounts users",
+        # How far apart what options' chunks need stands; 0: all need the same.
+        "pitch",
         # Whether each partition is one pool; whether all chunks are one processor each and
         # nothing else, so that totals tell what fits; whether any job has several shapes; whether
         # jobs take whole nodes anywhere; whether every option needs processors. Planes of nodes as
@@ -44,7 +46,7 @@ RULES = [
         # Rows of the table, reservations, steps of capacities; levels of the rate; its control.
         "rows withdrawals steps levels control",
     ),
-    *_fields("f8", "checkpoint w_age max_age w_fair half_life period"),
+    *_fields("f8", "checkpoint w_age max_age w_size w_fair w_queue half_life period machine"),
     *_fields("f8", "p_low p_high"),
 ]
 COUNTERS = [
@@ -71,9 +73,9 @@ COUNTERS = [
         "logged stretches log_room stretch_room attempt_room switch_room",
         "log_wanted stretch_wanted attempt_wanted culprit",
     ),
-    # When multifactor keys are computed next; everybody's usage up to a time, processors held
-    # since; usage that was computed last, and when.
-    *_fields("f8", "keys_due usage usage_since held total total_at"),
+    # When multifactor keys are computed next; everybody's usage, up to which growth of the
+    # unit, processors held since; the epoch, the growth that was computed last, and when.
+    *_fields("f8", "keys_due usage since held epoch growth growth_at"),
     # When multifactor keys were renewed last; since when there are some that aren't computed yet.
     *_fields("f8", "renewed stale_since"),
     # When the first change of the calendar is that isn't listed, and the clock it was listed by;
@@ -96,7 +98,7 @@ ADDRESSES = _fields(
     "row_time row_code row_job row_node",
     "begin end_of reserved_node reserved_amount by_end step_time step_resource step_capacity",
     "step_number",
-    "users worths draws timeout delay capacity cores number hosts",
+    "users worths user queue_factor draws timeout delay capacity cores number hosts",
     # By job: what becomes of it; its phase and slot; chains of dependents.
     "submitted start ended state option lost saved phase slot_of",
     "first_dependent next_dependent dependent",
@@ -114,7 +116,7 @@ ADDRESSES = _fields(
     "avail_bits later_bits both_bits up_bits",
     # Tables of records, as below.
     "partitions slots links ends queue stack claims changes dips got",
-    "work_heap time_heap later_heap sizes",
+    "work_near time_near work_heap time_heap later_heap sizes",
     "due rates switches attempts log stretch",
     suffix="_at",
 )
@@ -142,10 +144,11 @@ PARTITION = np.dtype(
         *[(name, "i8") for name in ("option", "built")],
         ("shadow", "f8"),
         # Processors beside it at the shadow; how long it lasts. The longest that anybody waiting
-        # is expected to take, or more.
+        # is expected to take, or more; the fewest processors that anybody waits for, or fewer.
         ("beside", "f8"),
         ("lasting", "f8"),
         ("longest", "f8"),
+        ("least", "f8"),
         # Nodes that sleep; how long those take to wake that the reservation will need; when the
         # next one sinks deeper; when all that were woken are awake.
         ("asleep", "i8"),
@@ -198,15 +201,14 @@ DIP = np.dtype([("time", "f8"), ("node", "i8"), ("which", "i8")], align=True)
 """What the calendar does later, and where availability shrinks: `onega.kernels.detailed_dips`."""
 
 ACCOUNT = np.dtype([("jobs", "i8"), ("procs", "i8")], align=True)
-"""What a limit still allows."""
+"""What a limit still allows. The first is account −1, of who has fewer than three: no limits."""
 
 USER = np.dtype(
-    [(name, "f8") for name in ("share", "usage", "since", "held")]
-    + [(name, "f8") for name in ("known", "known_at", "factor", "factor_at")],
+    [(name, "f8") for name in ("share", "usage", "since", "held", "factor", "factor_at")],
     align=True,
 )
-"""A user: his share, usage up to a time, processors held since; usage and fair-share factor that
-were computed last, and when."""
+"""A user: his share, usage, up to which growth of the unit, processors held since; the fair-share
+factor that was computed last, and when (`onega.kernels.detailed_usage`)."""
 
 WORTH = np.dtype(
     [("user", "i8"), *[(name, "f8") for name in ("submitted", "size", "queue", "key")]], align=True
@@ -227,8 +229,9 @@ STRETCH = np.dtype(
     align=True,
 )
 
-# Places in ``sizes``: entries of the three heaps (one array each, as `Heap` wants), of ``ends``.
-WORK, TIME, LATER, ENDS = 0, 1, 2, 3
+# Places in ``sizes``: who works and who launches or completes (those near; from FAR on those in
+# heaps, see `onega.kernels.detailed_next`), entries of the heap of dependents, of ``ends``.
+WORK, TIME, LATER, ENDS, FAR = 0, 1, 2, 3, 4
 
 partitions = viewer("Partition", PARTITION)
 slots = viewer("Slot", SLOT)

@@ -1,7 +1,9 @@
 """Who uses how much: limits of accounts, and usage with half-life decay (fair-share).
 
-From (usage, since) to now, with ``held`` processors held all the time:
-usage·x + held·(h/ln 2)·(1 − x), x = 2^(−(now − since)/h).
+Nothing decays here; the unit grows instead. One processor from a to b counts, at a time t,
+∫ₐᵇ 2^(−(t − x)/h) dx = (h/ln 2)·2^(−(t − e)/h)·(u(b) − u(a)), u(x) = 2^((x − e)/h): whoever adds up
+held·(u(b) − u(a)) has everybody's usage in one unit, and its shares don't depend on t. All who
+change at one instant need the same u. The epoch e moves on before numbers become large.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.addressed import callee, floats, ints, small
+from onega.kernels.detailed_codes import MULTIFACTOR
 from onega.kernels.detailed_state import (
     Record,
     accounts_left,
@@ -18,38 +21,43 @@ from onega.kernels.detailed_state import (
     worths,
 )
 
-LN2 = float(np.log(2.0))
+EPOCH = 64.0
+"""Half-lives after which the epoch moves on."""
+
+LONGEST = 900.0
+"""Half-lives after which what was used before doesn't matter beside what is held."""
 
 # What a partition's queue lacks (``stale``): nothing; its order, keys are known; its keys.
 FRESH, UNSORTED, UNKNOWN = 0, 1, 2
 
 
 @small
-def _decayed(s: Record, usage: float, since: float, held: float, time: float) -> float:
-    if time == since:
-        return usage
-    h = s.half_life
-    x = 2.0 ** (-(time - since) / h)
-    return usage * x + held * (h / LN2) * (1.0 - x)
+def _growth(s: Record, time: float) -> float:
+    """Return how far the unit has grown at a time, u; it is computed once an instant."""
+    if s.growth_at != time:
+        s.growth = 2.0 ** min((time - s.epoch) / s.half_life, LONGEST)
+        s.growth_at = time
+    return float(s.growth)
 
 
 @small
-def _usage_of(s: Record, user: int, time: float) -> float:
-    """Return a user's usage at a time; it is computed once an instant."""
-    one = users(s.users_at)[user]
-    if one.known_at != time:
-        one.known = _decayed(s, one.usage, one.since, one.held, time)
-        one.known_at = time
-    return float(one.known)
+def _used(one: Record, growth: float) -> float:
+    """Return the usage of a user, or of all, up to a time, by its growth."""
+    return float(one.usage + one.held * (growth - one.since))
 
 
-@small
-def _total_usage(s: Record, time: float) -> float:
-    """Return everybody's usage at a time; it is computed once an instant."""
-    if s.total_at != time:
-        s.total = _decayed(s, s.usage, s.usage_since, s.held, time)
-        s.total_at = time
-    return float(s.total)
+@callee
+def _move_epoch(s: Record) -> None:
+    """Let the growth begin anew now, with 1."""
+    growth = _growth(s, s.now)
+    s.usage = _used(s, growth) / growth
+    s.since = 1.0
+    for user in range(s.users):
+        one = users(s.users_at)[user]
+        one.usage = _used(one, growth) / growth
+        one.since = 1.0
+    s.epoch = s.now
+    s.growth = 1.0
 
 
 @small
@@ -57,36 +65,35 @@ def hold_usage(s: Record, job: int, procs: float) -> None:
     """Let a job's user hold more (or fewer) processors from now on; usage up to now stays."""
     if s.stale_since < s.now < s.keys_due:
         _know_keys(s)  # they are of a time whose usage is about to be forgotten
-    user = worths(s.worths_at)[job].user
-    one = users(s.users_at)[user]
-    one.usage = _usage_of(s, user, s.now)
-    one.since = s.now
+    if s.now - s.epoch > EPOCH * s.half_life:
+        _move_epoch(s)
+    growth = _growth(s, s.now)
+    one = users(s.users_at)[ints(s.user_at)[job]]
+    one.usage = _used(one, growth)
+    one.since = growth
     one.held += procs
-    s.usage = _total_usage(s, s.now)
-    s.usage_since = s.now
+    s.usage = _used(s, growth)
+    s.since = growth
     s.held += procs
 
 
 @small
-def _fair_share(s: Record, user: int, total: float, time: float) -> float:
-    """Return a user's fair-share factor; his jobs have it in common at one instant."""
-    one = users(s.users_at)[user]
-    if one.factor_at != time:
-        one.factor = 2.0 ** (-(_usage_of(s, user, time) / total) / one.share)
-        one.factor_at = time
-    return float(one.factor)
+def describe(s: Record, job: int, submitted: float) -> None:
+    """Note what a job's priority is made of, before anybody asks for it."""
+    one = worths(s.worths_at)[job]
+    one.user = ints(s.user_at)[job]
+    one.submitted = submitted
+    one.size = s.w_size * (ints(s.procs_at)[ints(s.first_option_at)[job]] / s.machine)
+    one.queue = s.w_queue * floats(s.queue_factor_at)[job]
 
 
 @small
-def _key_at(s: Record, job: int, time: float, total: float) -> float:
-    """Return minus the multifactor priority of a job at a time, and keep it; ``total``: usage."""
-    one = worths(s.worths_at)[job]
-    share = 1.0
-    if total != 0.0:
-        share = _fair_share(s, one.user, total, time)
-    age = min(1.0, (time - one.submitted) / s.max_age)
-    one.key = -(s.w_age * age + one.size + s.w_fair * share + one.queue)
-    return float(one.key)
+def _fair_share(one: Record, time: float, growth: float, total: float) -> float:
+    """Return a user's fair-share factor; his jobs have it in common at one instant."""
+    if one.factor_at != time:
+        one.factor = 2.0 ** (-(_used(one, growth) / total) / one.share)
+        one.factor_at = time
+    return float(one.factor)
 
 
 @callee
@@ -99,13 +106,22 @@ def know_keys(s: Record, number: int) -> None:
     """
     p = partitions(s.partitions_at)[number]
     queue = queued(s.queue_at)
-    time, total = np.nan, 0.0
+    # Read once: the compiler can't know that keys aren't written over them.
+    all_worths, everybody = worths(s.worths_at), users(s.users_at)
+    w_age, max_age, w_fair, renewed = s.w_age, s.max_age, s.w_fair, s.renewed
+    time, growth, total = np.nan, 0.0, 0.0
     for place in range(p.queue, p.queue + p.waiting):
         entry = queue[place]
-        as_of = max(worths(s.worths_at)[entry.job].submitted, s.renewed)
+        one = all_worths[entry.job]
+        as_of = max(one.submitted, renewed)
         if as_of != time:
-            time, total = as_of, _total_usage(s, as_of)
-        entry.key = _key_at(s, entry.job, time, total)
+            time, growth = as_of, _growth(s, as_of)
+            total = _used(s, growth)
+        share = 1.0
+        if total > 0.0:
+            share = _fair_share(everybody[one.user], time, growth, total)
+        age = min(1.0, (time - one.submitted) / max_age)
+        entry.key = one.key = -(w_age * age + one.size + w_fair * share + one.queue)
     p.stale = UNSORTED if p.waiting > 1 else FRESH
 
 
@@ -119,17 +135,35 @@ def _know_keys(s: Record) -> None:
 
 
 @small
-def due_keys(s: Record, number: int) -> None:
-    """Let the keys of all who wait in a partition be those of now."""
-    partitions(s.partitions_at)[number].stale = UNKNOWN
-    s.renewed = s.now
-    s.stale_since = s.now
+def renew_keys(s: Record) -> None:
+    """Let the keys of all who wait be those of now, if it is time to."""
+    if s.factors and s.now >= s.keys_due:
+        s.keys_due = s.now + s.period
+        for number in range(s.parts):
+            p = partitions(s.partitions_at)[number]
+            if p.order == MULTIFACTOR:
+                p.stale = UNKNOWN
+                s.renewed = s.now
+                s.stale_since = s.now
+
+
+@small
+def _compute_key(s: Record, job: int) -> None:
+    """Compute the key of a job that comes now."""
+    one = worths(s.worths_at)[job]
+    growth = _growth(s, s.now)
+    total = _used(s, growth)
+    share = 1.0
+    if total > 0.0:
+        share = _fair_share(users(s.users_at)[one.user], s.now, growth, total)
+    age = min(1.0, (s.now - one.submitted) / s.max_age)
+    one.key = -(s.w_age * age + one.size + s.w_fair * share + one.queue)
 
 
 @small
 def first_key(s: Record, job: int) -> None:
     """Compute the key of a job that comes, unless the pass will, or nobody asks for it yet."""
-    worths(s.worths_at)[job].submitted = floats(s.submitted_at)[job]
+    describe(s, job, floats(s.submitted_at)[job])
     p = partitions(s.partitions_at)[ints(s.partition_at)[job]]
     if s.now >= s.keys_due:
         return
@@ -139,7 +173,7 @@ def first_key(s: Record, job: int) -> None:
         p.stale = UNKNOWN
         s.stale_since = s.now if s.parts == 1 else min(s.now, s.stale_since)
     if p.stale != UNKNOWN:
-        _key_at(s, job, s.now, _total_usage(s, s.now))
+        _compute_key(s, job)
 
 
 @small
@@ -147,11 +181,9 @@ def within_limits(s: Record, job: int, procs: int) -> bool:
     """Tell whether a job's accounts allow one more job of so many processors."""
     accounts = ints(s.account_at)
     for at in range(3 * job, 3 * job + 3):
-        account = accounts[at]
-        if account >= 0:
-            left = accounts_left(s.accounts_left_at)[account]
-            if left.jobs < 1 or left.procs < procs:
-                return False
+        left = accounts_left(s.accounts_left_at)[accounts[at] + 1]
+        if left.jobs < 1 or left.procs < procs:
+            return False
     return True
 
 
@@ -160,8 +192,6 @@ def count_in(s: Record, job: int, jobs: int, procs: int) -> None:
     """Let a job count (or no longer count) against its accounts."""
     accounts = ints(s.account_at)
     for at in range(3 * job, 3 * job + 3):
-        account = accounts[at]
-        if account >= 0:
-            left = accounts_left(s.accounts_left_at)[account]
-            left.jobs -= jobs
-            left.procs -= procs
+        left = accounts_left(s.accounts_left_at)[accounts[at] + 1]
+        left.jobs -= jobs
+        left.procs -= procs

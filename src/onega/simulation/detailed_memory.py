@@ -13,6 +13,7 @@ import numpy as np
 from onega.kernels import detailed_codes as codes
 from onega.kernels import detailed_state as layout
 from onega.kernels.detailed_begin import begin
+from onega.kernels.detailed_next import NEAR
 from onega.kernels.engine import DUE, SWITCH
 from onega.kernels.heap import ENTRY
 from onega.simulation.detailed_arrays import FLAG, INT, Addressed, Array
@@ -20,7 +21,7 @@ from onega.simulation.detailed_arrivals import chains
 from onega.simulation.detailed_planes import bits_of, is_unit, planes_of, words_of
 from onega.simulation.detailed_problem import Outcome, Problem
 from onega.simulation.detailed_reduce import reduced
-from onega.simulation.detailed_worth import users_of, weights_of, worths_of
+from onega.simulation.detailed_worth import users_of, weights_of
 from onega.simulation.setup import CONTROL_CODES, make_levels
 
 LOG_ROOM = 1 << 16
@@ -111,8 +112,11 @@ class Memory(Addressed):
         plain = np.ones(self.jobs, FLAG)
         plain[jobs.followers] = plain[jobs.begun] = 0
         self.bind("plain", plain, FLAG)
-        for name in ("work", "expect", "chunk", "demand"):
+        for name in ("work", "expect", "demand"):
             self.bind(name, getattr(options, name))
+        alike = (options.extent.least_chunk == options.extent.chunk).all()
+        self.bind("chunk", options.chunk[:1] if alike else options.chunk)
+        self.set(pitch=0 if alike else self.kinds)
         for name in ("procs", "chunks"):
             self.bind(name, getattr(options, name), INT)
         self._dependents()
@@ -150,12 +154,14 @@ class Memory(Addressed):
             checkpoint=problem.checkpoint,
             keys_due=problem.t0,
             timer=np.inf,
-            usage_since=problem.t0,
         )
         if problem.multifactor is not None:
             self.set(**weights_of(problem))
             self.bind("users", users_of(problem), layout.USER)
-            self.bind("worths", worths_of(problem, int(self.arrays["cores"].sum())), layout.WORTH)
+            self.bind("user", problem.jobs.user, INT)
+            self.bind("queue_factor", problem.jobs.queue_factor)
+            self.empty("worths", self.jobs, layout.WORTH)  # of who has come
+            self.set(machine=float(self.arrays["cores"].sum()))
         if sleep is not None:
             self.bind("timeout", sleep.timeout)
             self.bind("delay", sleep.delay)
@@ -200,9 +206,10 @@ class Memory(Addressed):
         for name in ("since", "down_since"):
             self.room(name, self.nodes)
         if problem.account_jobs.size:
-            self.room("accounts_left", problem.account_jobs.size, layout.ACCOUNT)
+            self.room("accounts_left", 1 + problem.account_jobs.size, layout.ACCOUNT)
             left = self.arrays["accounts_left"]
-            left["jobs"], left["procs"] = problem.account_jobs, problem.account_procs
+            left[0] = np.iinfo(np.int64).max // 2
+            left["jobs"][1:], left["procs"][1:] = problem.account_jobs, problem.account_procs
         self._partitions(hosts)
 
     def _bits(self, hosts: Array) -> None:
@@ -273,7 +280,9 @@ class Memory(Addressed):
         self.room("ends", running + 1, layout.END)
         for name in ("work_heap", "time_heap"):
             self.room(name, running, ENTRY)
-        self.room("sizes", 4, INT)
+        for name in ("work_near", "time_near"):
+            self.room(name, NEAR, ENTRY)
+        self.room("sizes", 6, INT)
         self.room("due", running, DUE)
         self.room("victims", running, INT)
         self._grow("attempts", layout.ATTEMPT, LOG_ROOM + 2 * self.jobs)

@@ -126,7 +126,7 @@ class Options:
     def extent(self) -> Extent:
         """The least and the most of all but the demand."""
         # One column after the other: rows are too short to go along.
-        columns = self.chunk.T
+        columns = (self.chunk if self.chunk.strides[0] else self.chunk[:1]).T
         return Extent(
             float(self.procs.max(initial=0)),
             float(self.expect.max(initial=0.0)),

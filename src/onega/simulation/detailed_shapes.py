@@ -322,6 +322,8 @@ def _chunks(procs: Ints, wanted: dict[str, Floats], layout: Layout) -> tuple[Int
             continue
         counted = (amount > 0) & (amount == np.floor(amount))
         chunks = np.where(counted, np.gcd(chunks, amount.astype(np.int64)), chunks)
+    if len(layout.resources) == 1:
+        return chunks, np.broadcast_to(1.0, (procs.size, 1))
     chunk = np.ones((procs.size, len(layout.resources)))
     chunk[:, 1:] = 0.0
     if chunks is not procs:

@@ -22,10 +22,15 @@ def weights_of(problem: Problem) -> dict[str, float]:
         "factors": 1,
         "w_age": weights.age,
         "max_age": weights.max_age,
+        "w_size": weights.size,
         "w_fair": weights.fair_share,
+        "w_queue": weights.queue,
         "half_life": weights.half_life,
         "period": weights.period,
-        "total_at": np.nan,
+        "users": weights.shares.size,
+        "epoch": problem.t0,
+        "since": 1.0,
+        "growth_at": np.nan,
         "renewed": -np.inf,
         "stale_since": np.inf,
     }
@@ -38,19 +43,6 @@ def users_of(problem: Problem) -> Array:
         return np.zeros(0, layout.USER)
     users = np.zeros(weights.shares.size, layout.USER)
     users["share"] = weights.shares
-    users["since"] = problem.t0
-    users["known_at"] = users["factor_at"] = np.nan
+    users["since"] = 1.0
+    users["factor_at"] = np.nan
     return users
-
-
-def worths_of(problem: Problem, procs: int) -> Array:
-    """Return the terms of each job's priority that don't change; ``procs``: of the machine."""
-    weights, jobs = problem.multifactor, problem.jobs
-    if weights is None:
-        return np.zeros(0, layout.WORTH)
-    worths = np.zeros(jobs.user.size, layout.WORTH)
-    worths["user"] = jobs.user
-    worths["submitted"] = jobs.submit  # of who runs at the beginning; others say when they come
-    worths["size"] = weights.size * (problem.options.procs[jobs.first_option] / procs)
-    worths["queue"] = weights.queue * jobs.queue_factor
-    return worths
