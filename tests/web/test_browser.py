@@ -155,8 +155,10 @@ def test_an_uploaded_log_is_described(browser, uploaded):
     browser.open(uploaded)
     assert browser.text("h1") == "my-cluster.swf.gz"
     assert "4,000 jobs" in browser.text(".lead")
-    drawn = browser.find("#log-figure[data-drawn]")
-    assert drawn.get_attribute("data-drawn") == "Run times" or drawn.text
+    title = browser.find("#log-figure[data-drawn]").get_attribute("data-drawn")
+    assert title
+    assert browser.text("#log-figure h3") == title
+    assert browser.find("#log-figure .plot svg.main-svg").size["height"] > 200
     browser.picture("log")
     assert browser.complaints() == []
 
