@@ -99,6 +99,22 @@ def test_demands_are_of_one_run_only():
     assert onega.simulate(shared, cluster, "easy").start.tolist() == free
 
 
+def test_shapes_are_those_of_the_law_that_is_given():
+    shared = made_log()
+    laws = [
+        onega.AmdahlSpeedup(0.1),
+        onega.AmdahlSpeedup(0.4),
+        onega.AmdahlSpeedup(0.1, widths=(1, 2, 4)),
+        onega.AmdahlSpeedup(0.1),
+    ]
+    ours = [onega.simulate(shared, PROCS, "easy", moldable=law) for law in laws for _ in range(2)]
+    for number, run in enumerate(ours):
+        fresh = onega.simulate(made_log(), PROCS, "easy", moldable=laws[number // 2])
+        assert run.start.tolist() == fresh.start.tolist()
+        assert run.end.tolist() == fresh.end.tolist()
+    assert len({str(run.end) for run in ours}) == 3
+
+
 def prepared(workload: onega.Workload, cluster: onega.Cluster, **given: object):
     policy = Policy.parse("easy").knowing("estimate")
     return prepare(

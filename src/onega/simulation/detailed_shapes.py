@@ -23,6 +23,10 @@ from onega.simulation.setup import make_jobs
 
 OPTIONS = "options of moldable jobs"
 DEMANDS = "demands"
+
+MOST_KEPT = 1 << 22
+"""Shapes up to which they are kept for the next run of the same log: 100 MB."""
+
 NO_JOB = np.iinfo(np.int64).min
 """Stands for an id that isn't given: no job has it."""
 
@@ -194,6 +198,14 @@ def _by_law(workload: Workload, law: Speedup, machine: int, fixed: Flags) -> Sha
         for name, kind in (("procs", np.int64), ("runtime", float), ("estimate", float))
     )
     room = procs.size * (widths.size + 1)
+    made_from = widths, law.speedup(widths), law.speedup(procs)
+    # The last law's shapes are kept: to make them takes longer than many a run with them.
+    kept: list[tuple[tuple[npt.NDArray[Any], ...], Shaped]] = workload.once("shapes by law", list)
+    sharing = room <= MOST_KEPT and not fixed.any()
+    if sharing and kept:
+        earlier, shapes = kept[0]
+        if all(map(np.array_equal, earlier, made_from)):
+            return shapes
     out = Shaped(
         np.empty(room, np.int64),
         np.empty(room),
@@ -202,14 +214,15 @@ def _by_law(workload: Workload, law: Speedup, machine: int, fixed: Flags) -> Sha
         np.empty(4),
     )
     count = offer_shapes(
-        Own(procs, runtime, estimate, law.speedup(procs), fixed),
-        Offered(widths, law.speedup(widths)),
-        out,
+        Own(procs, runtime, estimate, made_from[2], fixed), Offered(*made_from[:2]), out
     )
     some = slice(count)
-    return out._replace(
+    shapes = out._replace(
         procs=out.procs[some], runtime=out.runtime[some], estimate=out.estimate[some]
     )
+    if sharing:
+        kept[:] = [(made_from, shapes)]
+    return shapes
 
 
 def _by_table(
