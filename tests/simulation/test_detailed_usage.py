@@ -48,8 +48,8 @@ def test_usage_is_what_was_held_by_how_long_ago_that_was(half_life):
     expected = np.bincount(user, used, USERS)
     # Nobody holds anything any more. The engine's unit is (h/ln 2)·2^(…) processor-seconds.
     unit = half_life / np.log(2) * 2.0 ** (-(now - memory.state["epoch"][0]) / half_life)
-    np.testing.assert_allclose(memory.arrays["users"]["usage"] * unit, expected, rtol=1e-6)
-    np.testing.assert_allclose(memory.state["usage"][0] * unit, used.sum(), rtol=1e-6)
+    np.testing.assert_allclose(memory.arrays["users"]["usage"] * unit, expected, rtol=1e-11)
+    np.testing.assert_allclose(memory.state["usage"][0] * unit, used.sum(), rtol=1e-11)
     assert not memory.arrays["users"]["held"].any()
 
 
