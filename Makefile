@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: demo test check bench docs verification format clean
+.PHONY: bounds demo test test-nojit test-lowest test-newest check bench docs release verification format clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Onega needs Python 3.11 or newer; set PYTHON=python3.12, say")'
@@ -18,8 +18,31 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not verification"
 
+# The kernels as Python: bounds are checked, and coverage sees every line of them.
+test-nojit: $(STAMP)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run --data-file=.coverage.nojit -m pytest -q tests/simulation/test_small_twins.py
+	$(BIN)/python -m coverage report --data-file=.coverage.nojit --include='src/onega/kernels/*' --skip-empty
+	rm -f .coverage.nojit
+
+# A part of the suite with the oldest versions that pyproject.toml declares, and with the newest there are: every
+# module, a command of each kind, files and stores. Older versions warn of much: that is no error there.
+test-lowest: REQUIRED = -c constraints-lowest.txt
+test-newest: REQUIRED = --upgrade
+test-lowest test-newest:
+	test -x $(VENV)-$(@:test-%=%)/bin/python || $(PYTHON) -m venv $(VENV)-$(@:test-%=%)
+	$(VENV)-$(@:test-%=%)/bin/python -m pip install --quiet --disable-pip-version-check $(REQUIRED) -e . pytest pytest-timeout hypothesis
+	NUMBA_CACHE_DIR=$(abspath $(VENV)-$(@:test-%=%))/numba $(VENV)-$(@:test-%=%)/bin/python -m pytest -q -o filterwarnings=default \
+	  tests/test_smoke.py tests/core/test_files.py tests/experiment/test_sweep_store.py tests/traces/test_tables.py tests/traces/test_swf_round_trip.py
+
 verification: $(STAMP)
 	$(BIN)/python -m pytest -m verification
+
+# Every index of every kernel is checked: the suite's simulations, and 5 000 random problems.
+bounds: export NUMBA_BOUNDSCHECK = 1
+bounds: export NUMBA_CACHE_DIR = $(abspath $(VENV))/bounds-cache
+bounds: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not verification" tests/kernels tests/simulation
+	$(BIN)/python bench/fuzz_problems.py --problems 5000
 
 check: $(STAMP)
 	$(BIN)/ruff check .
@@ -37,5 +60,8 @@ bench: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python docs/build.py
 
+release: $(STAMP)
+	$(BIN)/python .ci/release
+
 clean:
-	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest site .pytest_cache .mypy_cache .ruff_cache

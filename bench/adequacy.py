@@ -59,14 +59,20 @@ def main() -> None:
         }
     )
     times = {}
-    for policy in ("slurm", "conservative"):
+    for policy in ("slurm", "slurm:fine", "conservative"):
         onega.simulate(stream.head(100), 128, policy)
         times[policy] = best(lambda policy=policy: onega.simulate(stream, 128, policy))
-    ratio = times["slurm"] / times["conservative"]
-    print(
-        f"the model of Slurm on {STREAM:,} jobs: {STREAM / times['slurm']:,.0f} jobs/s, "
-        f"{ratio:.0f} times as long as conservative backfilling"
-    )
+    for policy in ("slurm", "slurm:fine"):
+        print(
+            f"{policy} on {STREAM:,} jobs: {STREAM / times[policy]:,.0f} jobs/s, "
+            f"{times[policy] / times['conservative']:.0f} times conservative backfilling"
+        )
+    thousand = stream.head(1000)
+    fine = best(lambda: onega.simulate(thousand, 128, "slurm:fine"))
+    print(f"slurm:fine on a stream of 1000 jobs: {1000 / fine:,.0f} jobs/s (at least 5 000)")
+    years = onega.Workload({"submit": [0.0, 1.7e9], "runtime": [60.0, 60.0], "procs": [1, 1]})
+    idle = best(lambda: onega.simulate(years, 4, "slurm"))
+    print(f"slurm over 1.7e9 idle seconds: {1000 * idle:.1f} ms")
 
 
 if __name__ == "__main__":

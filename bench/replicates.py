@@ -10,8 +10,8 @@ import time
 import numpy as np
 
 import onega
-from onega.experiment.draws import make_draws
-from onega.experiment.workers import Threads
+from onega.experiment.replicates.draws import make_draws
+from onega.experiment.workers.workers import Threads
 
 N = 30
 

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-NOT_BENCHMARKS = {"run", "fuzz_readers"}
+NOT_BENCHMARKS = {"run", "fuzz_readers", "kill_page", "soak_page"}
 
 
 def benchmarks() -> dict[str, Path]:

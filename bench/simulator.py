@@ -21,8 +21,8 @@ import polars as pl
 
 import onega
 from onega.core.policy import Policy
-from onega.simulation import setup
-from onega.simulation.run import Task
+from onega.simulation.pool import setup
+from onega.simulation.pool.run import Task
 
 HERE = Path(__file__).parent
 TRACES = HERE.parent.parent / "shared" / "traces"

@@ -1,8 +1,8 @@
-"""Sweeps: two threads against one on 200 runs of KTH, and what a run costs beside itself.
+"""Sweeps: two threads against one on 200 runs of KTH, what a run costs beside itself, the store.
 
 The sweep is the one of DESIGN's users: policies × machine sizes on an archive log. The overhead is
 what a run in a sweep on one thread takes longer than `simulate(…).summary()` alone: handing it out,
-writing its file, counting.
+storing it, counting. The store alone is measured in processor time, on made-up runs.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ SPEC = {"vary": {"policy": list(POLICIES), "procs": {"from": 100, "to": 139}}}
 ROUNDS = 5
 LEAST_SPEEDUP = 1.7
 MOST_OVERHEAD = 5e-3
+STORED = 20_000
+MOST_WRITING = 0.2e-3
+MOST_READING = 4.0
 
 
 def traces() -> Path | None:
@@ -46,7 +49,33 @@ def swept(log: onega.Workload, workers: object, folder: Path) -> float:
     return time.perf_counter() - began
 
 
+def store(folder: Path) -> None:
+    """Print what it takes to store made-up runs one by one, and to read them all."""
+    from onega.experiment.sweep.prepare import prepare
+    from onega.experiment.sweep.record import encode
+    from onega.experiment.sweep.run import perform
+    from onega.experiment.sweep.store import Store
+
+    log = onega.models.Lublin().sample(100, rng=1, machine=64)
+    plan = prepare({"vary": {"seed": {"from": 1, "to": STORED}}}, log)
+    outcome = perform(next(iter(plan.design)), plan.sources)
+    runs = list(plan.design)
+    with Store.opened(folder, plan.design, replace_spec=False) as there:
+        began = time.process_time()
+        for run in runs:
+            there.write(run, encode(run, outcome))
+        writing = (time.process_time() - began) / STORED
+    began = time.process_time()
+    assert onega.Sweep.load(folder).to_polars().height == STORED
+    reading = time.process_time() - began
+    size = (folder / "runs.sqlite").stat().st_size / STORED
+    print(f"store: {1e3 * writing:.3f} ms a run (at most {1e3 * MOST_WRITING:g}), {size:.0f} bytes")
+    print(f"store: {STORED} runs read in {reading:.2f} s (at most {MOST_READING:g})")
+
+
 def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        store(Path(name) / "out")
     folder = traces()
     if folder is None:
         print("sweep: no archive logs beside the repository")

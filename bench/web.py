@@ -37,7 +37,7 @@ def page():
         command = [sys.executable, "-c", code, "serve", "--port", "0", "--no-browser"]
         began = time.perf_counter()
         with subprocess.Popen(
-            [*command, "--state", state],
+            [*command, "--token", "none", "--state", state],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,

@@ -48,6 +48,7 @@ SECTIONS = {
     "Reference": (
         "describe",
         "simulator",
+        "golden",
         "measures",
         "models",
         "users",

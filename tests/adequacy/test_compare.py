@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
 import onega
-from onega.core.distances import ks_distance, total_variation
 from onega.core.errors import ModelError
-from onega.core.meta import Meta
-from onega.core.workload import Workload
+from onega.core.workload.distances import ks_distance, total_variation
+from onega.core.workload.meta import Meta
+from onega.core.workload.workload import Workload
 from onega.models import MODELS
-from onega.models.lublin import Lublin
+from onega.models.published.lublin import Lublin
 
 KEYS = [
     "jobs_real",
@@ -172,7 +172,7 @@ def test_figures():
         assert model.plot(kind).data
     with pytest.raises(ModelError, match="no transition matrix"):
         Lublin().plot("transitions")
-    from onega.models.arrivals import Arrivals, Poisson
+    from onega.models.arrivals.arrivals import Arrivals, Poisson
 
     with pytest.raises(ModelError, match="no daily cycle"):
         Lublin(arrivals=Arrivals(Poisson(9.0))).plot("week")

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import onega
-from onega.comparison.events import EventLog, is_event_log
+from onega.comparison.adequacy.events import EventLog, is_event_log
 
 
 def a_log():

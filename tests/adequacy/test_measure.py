@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onega
-from onega.comparison.adequacy import table_sizes
+from onega.comparison.adequacy.adequacy import table_sizes
 from places import shared
 from reference.adequacy import measure as naive
 

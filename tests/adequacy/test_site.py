@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import onega
-from onega.comparison.site import UNKNOWN, site_adequacy
+from onega.comparison.adequacy.site import UNKNOWN, site_adequacy
 from places import shared
 
 
@@ -139,3 +139,41 @@ def test_an_archive_log():
     one = result.results["easy"]
     assert one.jobs + result.report.dropped == len(log)
     assert one.sources().hour.height == 24
+
+
+def test_what_a_machine_describes_is_not_called_unknown(site, tmp_path):
+    """The simulator knows fair share and nodes; only what wasn't described isn't simulated."""
+    plain = site_adequacy(site, ["easy"])
+    assert UNKNOWN[1] in plain.not_described
+    assert "doesn't know" not in plain.sentence()
+    assert "Not described" in plain.sentence()
+    owned = site.with_columns((pl.col("job") % 5).cast(pl.Int32).alias("user"), note="with users")
+    fair = site_adequacy(owned, ["multifactor+easy"])
+    assert UNKNOWN[1] not in fair.not_described
+    assert UNKNOWN[1] not in fair.sentence()
+    nodes = onega.Cluster(nodes=[onega.NodeGroup(32, 1)])
+    detailed = site_adequacy(site, ["easy"], cluster=nodes)
+    assert UNKNOWN[3] not in detailed.summary()["unknown_to_the_simulator"]
+    assert detailed.results["easy"].model.cluster.nodes
+
+
+def test_the_command_takes_a_machine_a_map_and_a_zone(site, tmp_path):
+    table = site.table.select("job", "submit", "runtime", "procs", "estimate", "wait")
+    table.rename({"procs": "breadth"}).write_csv(tmp_path / "log.csv")
+    (tmp_path / "map.toml").write_text('[columns]\nprocs = "breadth"\n')
+    (tmp_path / "machine.toml").write_text("procs = 32\n[[queues]]\nname = 1\ndefault = true\n")
+    how = ["--map", tmp_path / "map.toml", "--timezone", "Europe/Paris"]
+    done = command(
+        "adequacy", tmp_path / "log.csv", "--simulate", "easy",
+        "--cluster", tmp_path / "machine.toml", *how, "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["P"] == pytest.approx(0, abs=1e-6)
+    assert UNKNOWN[1] not in found["unknown_to_the_simulator"]
+    refused = command(
+        "adequacy", tmp_path / "log.csv", tmp_path / "log.csv",
+        "--cluster", tmp_path / "machine.toml", *how,
+    )  # fmt: skip
+    assert refused.returncode == 2
+    assert "--simulate" in refused.stderr

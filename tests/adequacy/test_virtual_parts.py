@@ -16,20 +16,22 @@ import polars as pl
 import pytest
 
 import onega
-from onega.comparison import virtual, virtual_keeper, virtual_tools
-from onega.comparison.experiment import compare_with_models, make_stream
-from onega.comparison.overheads import OverheadLaw, Overheads, Release
-from onega.comparison.virtual import check_stream, prepare_folder
-from onega.comparison.virtual_collect import (
+from onega.comparison.adequacy.experiment import compare_with_models, make_stream
+from onega.comparison.adequacy.overheads import OverheadLaw, Overheads, Release
+from onega.comparison.virtual_slurm import keeper as virtual_keeper
+from onega.comparison.virtual_slurm import tools as virtual_tools
+from onega.comparison.virtual_slurm import virtual
+from onega.comparison.virtual_slurm.collect import (
     collect,
     finished,
     handovers,
     node_numbers,
     unix_time,
 )
-from onega.comparison.virtual_conf import VirtualConf, scheduler_parameters
-from onega.comparison.virtual_drive import Action, Drive, limit_minutes, plan_actions
-from onega.comparison.virtual_result import VirtualResult, VirtualRun
+from onega.comparison.virtual_slurm.conf import VirtualConf, scheduler_parameters
+from onega.comparison.virtual_slurm.drive import Action, Drive, limit_minutes, plan_actions
+from onega.comparison.virtual_slurm.result import VirtualResult, VirtualRun
+from onega.comparison.virtual_slurm.virtual import check_stream, prepare_folder
 
 
 def stream(n=60, seed=0, procs=8):

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import onega
-from onega.comparison.virtual_tools import MESSAGE, have_slurm
+from onega.comparison.virtual_slurm.tools import MESSAGE, have_slurm
 
 pytestmark = pytest.mark.skipif(not have_slurm(), reason=MESSAGE)
 

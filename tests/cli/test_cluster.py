@@ -9,9 +9,9 @@ import tomllib
 import pytest
 
 from onega.cli.app import main
-from onega.core.cluster_file import check_settings, make_cluster, read_cluster
-from onega.core.cluster_tables import setting_names
-from onega.core.cluster_template import TEMPLATE
+from onega.core.machine.file import check_settings, make_cluster, read_cluster
+from onega.core.machine.file_tables import setting_names
+from onega.core.machine.template import TEMPLATE
 from places import ROOT
 
 LOG = """\
@@ -89,7 +89,11 @@ MISFITS = {
     "width": ("[[partitions]]\nname = 1\nprocs = 8\ndefault = true", [2], "wider than the machine"),
     "partition": ("[[partitions]]\nname = 1\nprocs = 16", [3], "describe their partition"),
     "queue": ("[[queues]]\nname = 1\n[[queues]]\nname = 2", [4], "describe their queue"),
-    "node": ('[[nodes]]\ncount = 16\nmemory = "4MB"', [3], "more memory on one node than any"),
+    "node": (
+        '[[nodes]]\ncount = 16\nmemory = "4MB"',
+        [3],
+        "memory on one node, and the largest node",
+    ),
     "limit": ("[user_limits]\nmax_procs = 8", [2], "wider than a user may have"),
     "time": ('[[queues]]\nname = 1\nmax_time = "1h"\ndefault = true', [3], "longer than queue 1"),
     "power": ("power_cap = 100\n[power]\nbusy = 10\nidle = 1", [2], "the power cap of 100 W"),
@@ -123,8 +127,8 @@ def test_several_reasons_at_once_and_demands(tmp_path, capfd, log):
     code, out, _ = run(capfd, "cluster", "check", machine, log, "--demands", demands)
     assert code == 2
     assert out.splitlines() == [
-        "1 of 4 jobs: wider than the machine of 8 processors (job 2)",
-        "1 of 4 jobs: more matlab than the machine has (2) (job 1)",
+        "1 of 4 jobs: wider than the machine of 8 processors, with 16 (job 2)",
+        "1 of 4 jobs: they need 3 of matlab, and the machine has 2 (job 1)",
     ]
 
 

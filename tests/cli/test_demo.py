@@ -36,12 +36,12 @@ def test_it_speaks_and_writes_a_report_where_it_stands(run, tmp_path, monkeypatc
     assert code == 0
     assert "5,000 jobs on 128 processors" in out
     assert "Backfilling cuts the mean wait by" in out
-    assert "keeps up" in out
+    assert "Yes: 55 % of the machine is asked for" in out
     for line in demo.TRY:
         assert line in out
     assert "onega-demo/report.html" in err
     page = (tmp_path / "onega-demo" / "report.html").read_text(encoding="utf-8")
-    for name in ("waits", "policies", "power", "rho", "daily", "model-distributions"):
+    for name in ("waits", "policies", "power", "usable", "daily", "model-distributions"):
         assert f'<figure class="picture" id="{name}">' in page
     assert "markov-pair: the largest gap" in out
     assert [one.name for one in (tmp_path / "onega-demo").iterdir()] == ["report.html"]
@@ -58,7 +58,9 @@ def test_json_agrees_with_the_library(run, tmp_path):
     assert found["easy_mean_wait"] < found["fcfs_mean_wait"]
     assert found["easy_slow_energy"] < found["easy_energy"]
     assert found["easy_slow_mean_response"] > found["easy_mean_response"]
-    assert found["rho"] == onega.stability(log, procs=128).rho
+    expected = onega.stability(log, procs=128).summary()
+    for name in ("rho", "stable", "verdict", "offered_load", "utilisation_at_limit"):
+        assert found[name] == expected[name]
     assert 0 < found["model_ks_runtime"] < 0.1
     assert (tmp_path / "here" / "report.html").exists()
 

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import onega
+from cut_logs import BUSY_OF_ALL, hourly
 from onega.cli.app import main
 from onega.cli.simulate_machine import MachineFlags, build_cluster
 
@@ -113,7 +114,7 @@ def test_json_is_the_summary_file(run, log, tmp_path):
     printed = json.loads(out)
     assert printed == json.loads((tmp_path / "summary.json").read_text())
     assert set(SUMMARY) <= printed.keys()
-    assert all(not isinstance(value, dict | list) for value in printed.values())
+    assert all(not isinstance(printed[key], dict | list) for key in printed if key != "warnings")
     expected = onega.simulate(onega.read(log), 4, "easy").summary()
     assert {name: printed[name] for name in expected} == expected
     assert printed["policy"] == "fcfs+easy"
@@ -356,7 +357,7 @@ def test_a_cluster_file_is_the_machine_and_flags_win(tmp_path):
     control = onega.RateControl("workload", rates=(2.0, 2.66), k_low=1e5, k_high=3e5)
     power = onega.Power((0.041, 0.034), (0.014, 0.018))
     assert cluster == onega.Cluster(80, control, power)
-    from onega.core.cluster_file import read_cluster
+    from onega.core.machine.file import read_cluster
 
     assert read_cluster(path) == cluster
     changed = build_cluster(MachineFlags(cluster=path, procs=9, k_high="4e5", power_busy="1"), 5)
@@ -392,7 +393,7 @@ def test_a_wrong_cluster_file_is_explained(run, log, tmp_path, text, said):
 
 
 def test_a_machine_needs_its_processors(tmp_path):
-    from onega.core.cluster_file import read_cluster
+    from onega.core.machine.file import read_cluster
 
     path = tmp_path / "m.toml"
     path.write_text("[power]\nbusy = 1")
@@ -444,3 +445,40 @@ def test_ctrl_c_stops_within_seconds_and_leaves_no_file(tmp_path):
     assert err.splitlines()[-1] == "onega: stopped"
     assert "Traceback" not in err
     assert files(tmp_path / "out") == []
+
+
+def test_the_screen_measures_the_machine_over_the_window_and_the_json_over_both(run, tmp_path):
+    """One long last job: 90 % busy in the window, a quarter over the whole run."""
+    path = tmp_path / "hourly.swf"
+    onega.write(hourly(), path)
+    code, out, _ = run(path, "--procs", 10, *POWER)
+    assert code == 0
+    assert re.search(r"utilisation *│ *90.0 %", out)
+    said = " ".join(out.split())
+    assert "1 January 2024 08:00 to 22 January 2024 00:00" in said
+    assert "from when the machine had filled to the last submission. Waits are of all jobs." in said
+    numbers = json.loads(run(path, "--procs", 10, *POWER, "--json")[1])
+    assert numbers["utilisation"] == pytest.approx(BUSY_OF_ALL)
+    assert numbers["window_utilisation"] == pytest.approx(0.9)
+    assert (numbers["window"], numbers["window_start"]) == ("log", 8 * 3600.0)
+    assert numbers["window_mean_power"] > numbers["mean_power"]
+    assert any("still ran at its last submission" in line for line in numbers["warnings"])
+
+
+def test_another_window_can_be_asked_for(run, tmp_path):
+    path = tmp_path / "hourly.swf"
+    onega.write(hourly(), path)
+    _, out, _ = run(path, "--procs", 10, "--window", "whole")
+    assert re.search(r"utilisation *│ *30.7 %", out)
+    _, out, _ = run(path, "--procs", 10, "--window", "2024-01-03..2024-01-05")
+    assert "Waits are of the 48 jobs submitted then" in " ".join(out.split())
+    assert run(path, "--procs", 10, "--window", "2d..4d", "--json")[0] == 0
+    code, out, err = run(path, "--procs", 10, "--window", "always")
+    assert (code, out) == (2, "")
+    assert "unknown window 'always'; accepted: log" in err
+
+
+def test_large_energies_are_written_out(run, log):
+    _, out, _ = run(log, "--policy", "easy", "--power-busy", "5e9", "--power-idle", "1e9")
+    assert "e+" not in out
+    assert "GWh" in out or "MWh" in out

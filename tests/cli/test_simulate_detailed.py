@@ -48,6 +48,21 @@ def test_events_and_the_log_of_events(folder, capfd):
     assert json.loads(out)["unstarted_jobs"] == 1  # job 2 needs all eight, and node 8 stays down
 
 
+@pytest.mark.parametrize("lines", ["0,down,8", "0,down,5\n0,down,3"])
+def test_a_machine_that_is_down_before_the_first_job(folder, capfd, lines):
+    """A valid file of one line; it once wrote outside an array."""
+    (folder / "all.csv").write_text(f"time,event,procs\n{lines}\n")
+    code, out, err = run(capfd, "--events", "all.csv", "--out", "run", "--json")
+    assert code == 0, err
+    told = json.loads(out)
+    assert told["unstarted_jobs"] == 5
+    assert told["makespan"] == 9.0  # to the last submission
+    code, out, err = run(capfd, "--events", "all.csv")
+    assert code == 0, err
+    assert "nan" not in out
+    assert "-0" not in out
+
+
 def test_dependencies_and_who_is_missing(folder, capfd):
     code, out, err = run(capfd, "--dependencies", "--json")
     assert code == 0
@@ -110,7 +125,7 @@ BAD = {
     "too wide": (
         "",
         "[[partitions]]\nname = 1\nprocs = 4\n[[partitions]]\nname = 2\nprocs = 4\n",
-        "wider than partition 1 of 4 processors (job 2)",
+        "wider than partition 1 of 4 processors, with 8 (job 2)",
     ),
     "cap": ("", "power_cap = 50\n[power]\nbusy = 9\nidle = 1\n", "the power cap of 50 W is below"),
 }

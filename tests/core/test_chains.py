@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onega.core import chains
+from onega.core.workload import chains
 
 SERIES = st.lists(st.integers(1, 200), min_size=2, max_size=60)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from onega.core.errors import SimulationError
-from onega.core.laws import KINDS, Law
+from onega.core.machine.laws import KINDS, Law
 
 DAY = 86400.0
 

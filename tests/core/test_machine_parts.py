@@ -26,8 +26,8 @@ from onega import (
     SleepState,
     UserLimits,
 )
-from onega.core.amounts import Amounts
-from onega.core.nodes import numbers
+from onega.core.machine.amounts import Amounts
+from onega.core.machine.nodes import numbers
 from onega.core.units import size
 
 FULL = Cluster(
@@ -169,10 +169,35 @@ def test_what_cannot_be_is_refused(make, message):
         make()
 
 
+MILLION = "1-1000000"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Partition(1, nodes=",".join([MILLION] * 40)), "name 40,000,000 nodes; at most"),
+        (lambda: numbers(",".join(["1-999999"] * 400)), "399,999,600 nodes"),
+        (lambda: numbers("1-99999999"), "name 99,999,999 nodes"),
+        (lambda: Partition(1, nodes="1-" + "9" * 5000), "are no numbers of nodes"),
+        (
+            lambda: Cluster(
+                nodes=[NodeGroup(10)], partitions=[Partition(n, nodes=MILLION) for n in range(400)]
+            ),
+            "there is no node 1000000; the machine has 10",
+        ),
+        (lambda: Cluster(nodes=[NodeGroup(2_000_000)]), "at most 1,000,000 nodes"),
+    ],
+)
+def test_a_short_text_can_not_name_more_nodes_than_fit(make, message):
+    with pytest.raises(SimulationError, match=message) as refused:
+        make()
+    assert len(str(refused.value)) < 300
+
+
 def test_numbers_of_nodes():
     assert numbers("3") == [3]
     assert numbers("1, 5-7") == [1, 5, 6, 7]
-    for wrong in ("0", "", "a", "1-", "2-1", "1-99999999"):
+    for wrong in ("0", "", "a", "1-", "2-1", "١٢", "²"):
         with pytest.raises(SimulationError, match="no numbers of nodes"):
             numbers(wrong)
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from onega import Meta, ModelError, OnegaError, QueueingError, Report, SimulationError, TraceError
 from onega.core.errors import ExperimentError, name_some, printable, suggest
-from onega.core.report import Finding, examples
 from onega.core.rng import child, describe_seed, generator, seed_sequence
 from onega.core.units import clock_words, duration, humanise_seconds
+from onega.core.workload.report import Finding, examples
 
 
 class TestReport:

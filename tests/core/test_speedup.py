@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from onega import AmdahlSpeedup, DowneySpeedup, SimulationError
-from onega.core.speedup import parse_speedup, widths_on_offer
+from onega.core.machine.speedup import parse_speedup, widths_on_offer
 
 
 def test_amdahl():

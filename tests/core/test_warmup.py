@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import onega
 from experiment.workloads import log
 from onega.core.errors import ExperimentError
-from onega.core.warmup import Warmup, after_warmup, mser5, waits_in_order
+from onega.core.schedule.warmup import Warmup, after_warmup, mser5, waits_in_order
 from reference import experiments as naive
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onega import Meta, TraceError, Workload
-from onega.core.schema import JOB_TABLE, STATUSES, SWF_STATUS_CODES
+from onega.core.workload.schema import JOB_TABLE, STATUSES, SWF_STATUS_CODES
 
 
 def make(submit, meta=None, **columns):
@@ -215,3 +215,14 @@ def test_submissions_are_sorted():
     assert log.submissions.tolist() == [0.0, 3.0, 5.0]
     assert log.submissions is log.submissions
     assert log.sorted().submissions.tolist() == [0.0, 3.0, 5.0]
+
+
+def test_concat_keeps_names_apart():
+    """Number 1 is ann in one log and bob in the other: joined they are two users."""
+    jobs = {"submit": [0.0, 1.0], "runtime": [1.0, 1.0], "procs": [1, 1], "user": [1, 2]}
+    one = Workload(jobs, Meta(labels={"user": {1: "ann", 2: "bob"}}))
+    other = Workload(jobs, Meta(labels={"user": {1: "bob", 2: "eve"}}))
+    joined = Workload.concat([one, other])
+    assert joined.names("user").to_list() == ["ann", "bob", "bob", "eve"]
+    assert joined.table["user"].n_unique() == 3
+    assert Workload.concat([one, one]).meta.labels == one.meta.labels

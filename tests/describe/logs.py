@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.core.meta import Meta
-from onega.core.workload import Workload
+from onega.core.workload.meta import Meta
+from onega.core.workload.workload import Workload
 
 EPOCH = 843480031.0
 
@@ -22,6 +22,7 @@ def full_log(jobs: int = 400, seed: int = 7) -> Workload:
             "estimate": rng.choice([300.0, 3600.0, 14400.0], jobs) + (runtime > 3600) * 86400,
             "wait": rng.exponential(600, jobs).round(),
             "user": rng.integers(1, 15, jobs),
+            "requested_memory": np.full(jobs, 2.0**30),
         },
         Meta(source="made.swf", epoch=EPOCH, timezone="Europe/Stockholm", procs=16),
     )

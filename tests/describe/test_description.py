@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import onega
 from describe.logs import full_log, small_log
-from onega.core.meta import Meta
-from onega.core.plain import plain
-from onega.core.workload import Workload
+from onega.core.json_safe import plain
+from onega.core.workload.meta import Meta
+from onega.core.workload.workload import Workload
 from onega.traces.description import describe
 
 MACHINE = Meta(procs=8, epoch=0.0)
@@ -43,7 +43,7 @@ def test_a_full_log_lacks_nothing():
     description = describe(full_log())
     assert description.missing == {}
     assert all(value is not None for value in description.sections().values())
-    assert len(description.sections()) == 13
+    assert len(description.sections()) == 15
 
 
 def test_an_empty_log_is_refused_in_words():

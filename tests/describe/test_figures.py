@@ -10,7 +10,7 @@ import pytest
 import onega
 from describe.logs import full_log, small_log
 from onega.figures.describe import KINDS, draw_all
-from onega.figures.export import write_html, write_text
+from onega.figures.export import write_html
 from onega.figures.theme import COLOURS
 from onega.traces.description import describe
 
@@ -82,11 +82,3 @@ def test_one_figure_is_a_page_too(tmp_path):
 def test_no_figure_is_no_page(tmp_path):
     with pytest.raises(ValueError, match="at least one figure"):
         write_html({}, tmp_path / "none.html")
-
-
-def test_a_failed_write_leaves_the_old_file_and_no_rubbish(tmp_path):
-    path = write_text(tmp_path / "x.html", "old")
-    with pytest.raises(UnicodeEncodeError):
-        write_text(path, "\ud800")
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]

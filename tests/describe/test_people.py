@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from describe.logs import EPOCH, small_log
-from onega.core.clock import local_zone
-from onega.core.meta import Meta
-from onega.core.workload import Workload
+from onega.core.workload.clock import local_zone
+from onega.core.workload.meta import Meta
+from onega.core.workload.workload import Workload
 from onega.traces.description import describe
 from onega.traces.description.cycles import local_hours
 from reference import description as twin

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from describe.logs import full_log, small_log
 from onega.cli.describe_screen import print_description
-from onega.core.meta import Meta
-from onega.core.plain import plain
-from onega.core.workload import Workload
+from onega.core.json_safe import plain
+from onega.core.workload.meta import Meta
+from onega.core.workload.workload import Workload
 from onega.figures.describe import KINDS, draw_all
 from onega.traces.description import describe
 

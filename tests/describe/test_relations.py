@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from describe.logs import small_log
-from onega.core.workload import Workload
+from onega.core.workload.workload import Workload
 from onega.traces.description import describe
 from onega.traces.description.shape import distributional_correlation
 from reference import description as twin

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import onega
 from experiment.workloads import log
 from onega.core.errors import ExperimentError
-from onega.experiment.pareto import (
+from onega.experiment.planning.pareto import (
     BALANCED,
     CHEAPEST,
     QUICKEST,
@@ -63,7 +63,7 @@ def test_a_slower_clock_costs_less_and_hurts_more():
 
 def test_values_are_those_of_the_simulator_on_the_same_workloads():
     found = run(LADDER)
-    from onega.experiment.draws import make_draws
+    from onega.experiment.replicates.draws import make_draws
 
     workload = make_draws(LOG, rng=1).workload(3)
     for name, machine in LADDER.items():
@@ -108,6 +108,7 @@ def test_every_machine_is_in_the_table():
     assert {"mean_power_low", "mean_workload_high", "mean_power_change", "choice"} <= set(
         table.columns
     )
+    assert "window_mean_power_change" in table.columns  # what the choices are by
 
 
 def test_grids_hold_all_pairs_that_make_sense():

@@ -10,9 +10,9 @@ import pytest
 import onega
 from experiment.workloads import WEEK, Queue, log
 from onega.core.errors import ExperimentError
-from onega.experiment.axes import demand
-from onega.experiment.draws import make_draws
-from onega.experiment.workers import Threads
+from onega.experiment.planning.axes import demand
+from onega.experiment.replicates.draws import make_draws
+from onega.experiment.workers.workers import Threads
 from reference import experiments as formula
 
 LOG = log()
@@ -133,6 +133,7 @@ def test_the_log_as_it_is_decides_alone():
     before = onega.simulate(LOG, found.best - 1, "easy").summary()["p95_wait"]
     assert found.trial().means[0] == value < 1800 <= before
     assert "without a confidence" in found.sentences()[1]
+    assert found.interval is None
 
 
 def test_policies_are_chosen_among_those_that_meet_the_target():
@@ -215,7 +216,7 @@ def test_even_the_smallest_machine_may_do():
         ({"target": "p95(wiat)<1h"}, "did you mean 'wait'"),
         ({"target": "utilisation>50%"}, "nothing to search by"),
         ({"target": "p95(wait)>1h"}, "nothing to search by"),
-        ({"vary": "memory"}, "accepted: procs, policy, load"),
+        ({"vary": "memory"}, "accepted: procs, nodes, policy, load"),
         ({"policy": ["fcfs", "easy"]}, "one policy is needed"),
         ({"confidence": 1.0}, "between 0 and 1"),
         ({"confidence": 0.99, "n": 40}, "at least 100 resamples"),
@@ -265,3 +266,80 @@ def test_the_warm_up_of_a_plan_is_said():
     found = onega.plan(QUEUE, "mean(wait)<0.2", policy="fcfs", n=10, rng=1, warmup="mser5")
     assert found.summary()["warmup_jobs"] == found.warmup.jobs
     assert f"first {found.warmup.jobs} jobs" in found.sentences()[-1]
+
+
+# More load, nodes, and how far the answer can be trusted.
+
+
+def test_more_load_needs_more_processors_and_is_said():
+    own = onega.plan(LOG, "p95(wait)<3h", n=20, rng=1)
+    more = onega.plan(LOG, "p95(wait)<3h", n=20, rng=1, load=1.5)
+    assert more.best > own.best
+    assert "at 1.5 times the load" in more.sentences()[0]
+    assert more.summary()["load"] == 1.5
+    with pytest.raises(ExperimentError, match="what is looked for"):
+        onega.plan(LOG, "p95(wait)<3h", vary="load", load=1.5)
+    with pytest.raises(ExperimentError, match="positive multiple"):
+        onega.plan(LOG, "p95(wait)<3h", load=0)
+
+
+def test_the_fewest_nodes_do_and_one_less_does_not():
+    machine = onega.Cluster(nodes=[onega.NodeGroup(64, 1)])
+    found = onega.plan(LOG, "p95(wait)<3h", vary="nodes", cluster=machine, resample="none")
+    waits = [
+        onega.simulate(LOG, onega.Cluster(nodes=[onega.NodeGroup(count, 1)]), "easy").summary()
+        for count in (found.best, found.best - 1)
+    ]
+    assert waits[0]["p95_wait"] < 3 * 3600 <= waits[1]["p95_wait"]
+    assert found.summary()["vary"] == "nodes"
+    assert f"{found.best} nodes are the fewest" in found.sentences()[0]
+    assert found.plot().layout.xaxis.title.text == "nodes"
+
+
+def test_a_job_that_needs_whole_nodes_bounds_the_search():
+    wide = LOG.head(60)
+    machine = onega.Cluster(nodes=[onega.NodeGroup(16, 8)], whole_nodes=True)
+    found = onega.plan(wide, "p95(wait)<300d", vary="nodes", cluster=machine, resample="none")
+    widest = int(wide.column("procs").max())
+    assert found.best >= math.ceil(widest / 8)
+    assert found.trial().met
+
+
+def test_of_several_groups_one_is_varied():
+    groups = onega.Cluster(nodes=[onega.NodeGroup(40, 1), onega.NodeGroup(3, 8)])
+    with pytest.raises(ExperimentError, match="nodes:1, nodes:2"):
+        onega.plan(LOG, "p95(wait)<3h", vary="nodes", cluster=groups)
+    with pytest.raises(ExperimentError, match="no group of nodes '3'"):
+        onega.plan(LOG, "p95(wait)<3h", vary="nodes:3", cluster=groups)
+    with pytest.raises(ExperimentError, match="no nodes to vary"):
+        onega.plan(LOG, "p95(wait)<3h", vary="nodes", cluster=64)
+    found = onega.plan(LOG, "p95(wait)<300d", vary="nodes:2", cluster=groups, resample="none")
+    assert found.best == 1  # 40 processors beside it do the work
+
+
+def test_the_answers_of_other_seeds_are_in_the_interval_about_as_often_as_it_says():
+    """The γ-quantile of what workloads need is in the interval at least as often as its level.
+
+    Of 30 seeds at level 0.63 fewer than 12 have probability 0.006 (binomial).
+    """
+    runs = [onega.plan(LOG, "p95(wait)<3h", n=20, rng=seed) for seed in range(30)]
+    middle = int(np.median([one.best for one in runs]))
+    held = [one.interval.low <= middle <= one.interval.high for one in runs]
+    assert sum(held) >= 12
+    for one in runs:
+        assert one.interval.low <= one.best <= one.interval.high
+        assert one.interval.level == pytest.approx(0.626, abs=0.001)
+    summary = runs[0].summary()
+    assert (summary["best_low"], summary["best_high"]) == (
+        runs[0].interval.low,
+        runs[0].interval.high,
+    )
+    assert "lies between" in runs[0].sentences()[1]
+
+
+def test_the_interval_of_a_load_and_of_draws():
+    load = onega.plan(LOG, "p95(wait)<3h", vary="load", n=20, rng=1)
+    assert load.interval.low <= load.best <= load.interval.high
+    drawn = onega.plan(QUEUE, "share(wait>0.2)<10%", policy="fcfs", n=10, rng=1)
+    assert drawn.interval.low <= drawn.best == drawn.interval.high
+    assert onega.plan(LOG, "p95(wait)<3h", resample="none").interval is None

@@ -84,3 +84,23 @@ def test_the_figure_shows_log_replicates_and_what_was_seen():
     assert names == {"replicates", "mean and 95 % interval", "on the log itself"}
     assert sum(note.text == "observed" for note in figure.layout.annotations) == 4
     assert len(compare().plot("differences").data) == 4
+
+
+def test_the_log_alone_has_numbers_and_no_intervals():
+    found = onega.compare_policies(LOG, 64, ["fcfs", "easy"], resample="none")
+    assert found.replicates.single
+    row = found.to_polars().row(1, named=True)
+    assert row["on_log"] == row["mean"] == onega.simulate(LOG, 64, "easy").summary()["mean_wait"]
+    assert row["difference"] < 0
+    assert row["low"] is row["difference_low"] is row["sure"] is None
+    assert not found.sure("mean(wait)", "easy")
+    assert found.summary()["interval"] == "none"
+    with pytest.raises(ExperimentError, match="no interval"):
+        onega.compare_policies(
+            LOG, 64, ["fcfs", "easy"], resample="none", until="ci(mean(wait))<5%"
+        )
+
+
+def test_a_log_of_eight_days_is_told_what_it_can_do():
+    with pytest.raises(ExperimentError, match="--resample none"):
+        onega.compare_policies(log(weeks=1.2), 64, ["fcfs", "easy"], n=4)

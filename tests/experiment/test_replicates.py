@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 import onega
 from experiment.workloads import Queue, log
 from onega.core.errors import ExperimentError, SimulationError
-from onega.experiment.draws import busy_processors, make_draws
-from onega.experiment.replicates import percentile_interval
-from onega.experiment.resampling import whole_weeks
-from onega.experiment.runs import Case, Experiment, run_replicate
-from onega.experiment.targets import Measure
-from onega.experiment.workers import Threads
+from onega.experiment.planning.targets import Measure
+from onega.experiment.replicates.draws import busy_processors, make_draws
+from onega.experiment.replicates.replicates import percentile_interval
+from onega.experiment.replicates.resampling import whole_weeks
+from onega.experiment.replicates.runs import Case, Experiment, run_replicate
+from onega.experiment.workers.workers import Threads
 
 LOG = log()
 quick = partial(onega.replicate, LOG, 64, n=6, rng=1)
@@ -303,7 +303,6 @@ def test_load_multiplies_any_sources_own():
         ({"measures": ["speed"]}, "not a measure"),
         ({"until": "soon"}, "not a precision"),
         ({"resample": "days"}, "accepted: weeks, users, none"),
-        ({"resample": "none"}, "weeks"),
         ({"jobs": 100}, "jobs= is for models"),
         ({"warmup": "some"}, "unknown warm-up"),
     ],

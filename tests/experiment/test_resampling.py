@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import onega
 from experiment.workloads import WEEK, log
 from onega.core.errors import ExperimentError
-from onega.experiment.draws import busy_processors
-from onega.experiment.resampling import whole_weeks
+from onega.experiment.replicates.draws import busy_processors
+from onega.experiment.replicates.resampling import whole_weeks
 
 LOG = log(weeks=6.4)
 SEEDS = st.integers(0, 10_000)

@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onega.experiment.search import find_boundary
+from onega.experiment.planning.search import find_boundary
 
 PLACES = st.integers(1, 5000)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -14,13 +15,14 @@ import pytest
 
 import onega
 from experiment.sweeps import MACHINE, same, small_log, write_sweep
-from onega.core.cluster import OnegaWarning
-from onega.core.errors import ExperimentError
-from onega.experiment import sweep_store
-from onega.experiment.sweep import Tally
-from onega.experiment.sweep_prepare import estimate, prepare
-from onega.experiment.sweep_run import Sources, perform
-from onega.experiment.workers import Threads
+from onega.core.errors import ExperimentError, FileError
+from onega.core.machine.cluster import OnegaWarning
+from onega.experiment.sweep import store as sweep_store
+from onega.experiment.sweep.database import Database
+from onega.experiment.sweep.prepare import estimate, prepare
+from onega.experiment.sweep.run import Sources, perform
+from onega.experiment.sweep.sweep import Tally
+from onega.experiment.workers.workers import Threads
 
 GRID = {"vary": {"policy": ["fcfs", "easy", "spf+easy"], "procs": [8, 16, 20]}}
 
@@ -100,16 +102,11 @@ def test_the_same_call_runs_nothing_again(done, log):
     assert told == [Tally(9, 9, seconds=told[0].seconds)]
 
 
-def test_missing_and_damaged_runs_are_made_again(done, log, tmp_path):
+def test_missing_runs_are_made_again(done, log, tmp_path):
     folder = tmp_path / "out"
     onega.sweep(GRID, folder, workload=log)
-    runs = sorted(folder.rglob("*.parquet"))
-    runs[0].unlink()
-    runs[1].write_bytes(b"")
-    runs[2].write_bytes(b"\0" * runs[2].stat().st_size)
-    runs[3].write_bytes(runs[3].read_bytes()[:-10])
-    left = runs[4].with_name(".half.parquet.1.part")
-    left.write_bytes(b"PAR1")
+    with contextlib.closing(sqlite3.connect(folder / "runs.sqlite")) as db, db:
+        db.execute("DELETE FROM runs WHERE rowid % 2 = 0")
     half = onega.Sweep.load(folder)
     assert half.to_polars().height == 5
     assert half.summary()["missing"] == 4
@@ -118,7 +115,6 @@ def test_missing_and_damaged_runs_are_made_again(done, log, tmp_path):
     assert told[-1].before == 5
     assert told[-1].done == 4
     assert same(again.to_polars(), done.to_polars())
-    assert not left.exists()
 
 
 def test_progress_tells_rate_and_time_left(log, tmp_path):
@@ -151,7 +147,7 @@ def test_twins_are_run_once_and_shown_twice(log, tmp_path):
     spec = {"cases": [{"name": "a", "policy": "easy"}, {"name": "b", "policy": "easy"}]}
     told = []
     found = onega.sweep(spec, tmp_path / "out", workload=log, progress=told.append)
-    assert len(list((tmp_path / "out").rglob("*.parquet"))) == 1
+    assert len(sweep_store.stored_keys(tmp_path / "out")) == 1
     assert told[-1] == Tally(1, 0, 1, seconds=told[-1].seconds)
     table = found.to_polars()
     assert table["case"].to_list() == ["a", "b"]
@@ -459,40 +455,35 @@ def test_two_drivers_do_not_share_a_folder(log, tmp_path):
     assert onega.sweep(GRID, folder, workload=log).summary()["complete"]
 
 
+def fill(monkeypatch, is_full):
+    """Make the store refuse runs while ``is_full(calls)`` says so."""
+    insert, calls = Database.insert, []
+
+    def refuse(self, rows):
+        calls.append(rows)
+        if is_full(len(calls)):
+            raise FileError("can't be written: database or disk is full", path=self.path)
+        insert(self, rows)
+
+    monkeypatch.setattr(Database, "insert", refuse)
+
+
 def test_a_full_disk_is_reported_and_the_rest_goes_on(log, done, tmp_path, monkeypatch):
     """No room for some time: what is finished waits, and is stored when there is room again."""
-    place_file, calls = sweep_store.place_file, []
-
-    def full(path, content):
-        if str(path).endswith(".parquet"):
-            calls.append(path)
-            if 2 <= len(calls) <= 6:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        place_file(path, content)
-
-    monkeypatch.setattr(sweep_store, "place_file", full)
-    with pytest.warns(OnegaWarning, match="can't be stored.*No space left on device"):
+    fill(monkeypatch, lambda calls: 2 <= calls <= 6)
+    with pytest.warns(OnegaWarning, match="can't be stored.*disk is full"):
         found = onega.sweep(GRID, tmp_path / "out", workload=log)
     assert found.problems == ()
     assert same(found.to_polars(), done.to_polars())
 
 
 def test_a_disk_that_stays_full_leaves_runs_for_the_next_time(log, done, tmp_path, monkeypatch):
-    place_file, calls = sweep_store.place_file, []
-
-    def full(path, content):
-        if str(path).endswith(".parquet"):
-            calls.append(path)
-            if len(calls) > 3:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        place_file(path, content)
-
     with monkeypatch.context() as patched:
-        patched.setattr(sweep_store, "place_file", full)
+        fill(patched, lambda calls: calls > 3)
         with pytest.warns(OnegaWarning, match="can't be stored"):
             found = onega.sweep(GRID, tmp_path / "out", workload=log)
     assert len(found.problems) == 6
-    assert "No space left" in found.problems[0]
+    assert "disk is full" in found.problems[0]
     assert found.summary()["missing"] == 6
     again = onega.sweep(GRID, tmp_path / "out", workload=log)
     assert again.problems == ()
@@ -501,7 +492,7 @@ def test_a_disk_that_stays_full_leaves_runs_for_the_next_time(log, done, tmp_pat
 
 def test_what_is_nobodys_fault_is_not_stored(log, tmp_path, monkeypatch):
     """Out of memory is no property of a run: the next call tries it again."""
-    from onega.experiment import sweep_run
+    from onega.experiment.sweep import run as sweep_run
 
     measure = sweep_run.measure
 
@@ -518,12 +509,12 @@ def test_what_is_nobodys_fault_is_not_stored(log, tmp_path, monkeypatch):
     assert onega.sweep(GRID, tmp_path / "out", workload=log).summary()["complete"]
 
 
-def test_files_say_themselves_what_they_are(done):
-    path = next(done.folder.rglob("*.parquet"))
-    row = pl.read_parquet(path).to_dicts()[0]
-    assert row["key"] == path.stem
-    assert set(json.loads(row["parameters"])) == {"policy", "procs"}
-    assert row["mean_wait"] > 0
+def test_stored_runs_say_themselves_what_they_are(done):
+    row = next(sweep_store.stored_rows(done.folder))
+    told = json.loads(row.content)
+    assert len(row.key) == 32
+    assert set(told["parameters"]) == {"policy", "procs"}
+    assert told["measures"]["mean_wait"] > 0
 
 
 def test_an_estimate_counts_runs_and_measures_pilots(log, done):
@@ -537,7 +528,7 @@ def test_an_estimate_counts_runs_and_measures_pilots(log, done):
 
 
 def test_a_pilot_is_a_run_that_can_be_made(log, monkeypatch):
-    from onega.experiment import sweep_prepare
+    from onega.experiment.sweep import prepare as sweep_prepare
 
     asked = []
     monkeypatch.setattr(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -16,7 +18,8 @@ import onega
 from experiment.sweeps import same, write_sweep
 from onega.cli import run_progress
 from onega.cli.app import main
-from onega.experiment.sweep import Tally
+from onega.experiment.sweep.store import stored_keys
+from onega.experiment.sweep.sweep import Tally
 
 BODY = '[vary]\npolicy = ["fcfs", "easy"]\nprocs = [4, 16, 20]\n'
 
@@ -72,7 +75,8 @@ def test_a_dry_run_counts_and_writes_nothing(capsys, spec, tmp_path):
 def test_status_reads_a_folder(capsys, spec, tmp_path):
     out = tmp_path / "out"
     run(capsys, spec, "-o", out)
-    next(out.rglob("*.parquet")).unlink()
+    with contextlib.closing(sqlite3.connect(out / "runs.sqlite")) as db, db:
+        db.execute("DELETE FROM runs WHERE rowid = 1")
     code, said, _ = run(capsys, "--status", out, "--json")
     assert code == 0
     assert json.loads(said)["missing"] == 1
@@ -127,7 +131,7 @@ def test_mistakes_are_one_line_and_write_nothing(capsys, spec, tmp_path, monkeyp
     assert "Traceback" not in remarks
     kept = sorted(path.name for path in tmp_path.iterdir() if path.name != "out")
     assert kept == [name for name in before if name != "out"]
-    assert not list(tmp_path.glob("out/runs/*"))
+    assert not (tmp_path / "out" / "runs.sqlite").exists()
 
 
 def test_another_sweep_is_not_overwritten_unless_told(capsys, spec, tmp_path):
@@ -145,7 +149,7 @@ def test_another_sweep_is_not_overwritten_unless_told(capsys, spec, tmp_path):
 
 
 def test_runs_that_are_lost_are_named_and_the_code_says_no(capsys, spec, tmp_path, monkeypatch):
-    from onega.experiment import sweep_run
+    from onega.experiment.sweep import run as sweep_run
 
     measure = sweep_run.measure
 
@@ -184,7 +188,7 @@ def test_ctrl_c_ends_soon_and_keeps_what_is_finished(tmp_path):
         text=True,
     )
     deadline = time.monotonic() + 240
-    while not list(tmp_path.glob("out/runs/*/*.parquet")):
+    while not stored_keys(tmp_path / "out"):
         assert time.monotonic() < deadline
         assert driver.poll() is None
         time.sleep(0.05)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import pytest
 
 import onega
 from experiment.sweeps import same, write_sweep
+from onega.experiment.sweep.store import stored_keys
 
 BODY = """
 [vary]
@@ -20,6 +20,7 @@ procs = {from = 8, to = 24, step = 2}
 seed = [1, 2, 3]
 """
 RUNS = 4 * 9 * 3
+FILES = ["lock", "runs.sqlite", "sweep.json"]
 
 
 def start(folder, *more):
@@ -32,7 +33,7 @@ def start(folder, *more):
 
 
 def stored(folder):
-    return sum(len(names) for _, _, names in os.walk(folder / "out" / "runs"))
+    return len(stored_keys(folder / "out"))
 
 
 def kill_at_random(folder, chance, *more):
@@ -60,7 +61,7 @@ def check(folder, undisturbed, kills, *more):
     again = onega.sweep(folder / "sweep.toml", folder / "out")
     assert again.problems == ()
     assert same(again.to_polars(), expected)
-    assert not list((folder / "out").rglob("*.part"))
+    assert sorted(path.name for path in (folder / "out").iterdir()) == FILES
     return killed
 
 
@@ -77,9 +78,15 @@ def test_a_driver_killed_three_times(undisturbed, tmp_path):
 
 
 @pytest.mark.verification
-def test_a_driver_killed_twenty_times(undisturbed, tmp_path):
-    write_sweep(tmp_path, BODY, jobs=3000)
-    assert check(tmp_path, undisturbed, 20) >= 10
+def test_drivers_killed_fifty_times(undisturbed, tmp_path):
+    """Five sweeps of ten kills each: after ten, nothing would be left to do."""
+    killed = 0
+    for number in range(5):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        write_sweep(folder, BODY, jobs=3000)
+        killed += check(folder, undisturbed, 10)
+    assert killed >= 40
 
 
 @pytest.mark.verification

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -13,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onega.core.errors import ExperimentError
-from onega.experiment.sweep_design import Design, column, draw
-from onega.experiment.sweep_keys import known_keys, machine_settings, nested
-from onega.experiment.sweep_spec import read_spec
-from onega.experiment.sweep_tables import Range
+from onega.experiment.sweep.design import Design, column, draw
+from onega.experiment.sweep.keys import known_keys, machine_settings, nested
+from onega.experiment.sweep.spec import read_spec
+from onega.experiment.sweep.store import read_design
+from onega.experiment.sweep.tables import Range
 
 WHOLE = """
 note = "all of it"
@@ -60,7 +62,7 @@ def whole(tmp_path):
 def test_everything_a_file_can_say(whole, tmp_path):
     assert whole.fixed == {"trace": "log.swf", "cluster.power.busy": [0.5, 1.0]}
     assert whole.grid == {
-        "policy": ("fcfs", "easy"),
+        "policy": ("fcfs", "fcfs+easy"),
         "procs": (80, 100, 120),
         "cluster.rate_control.rates": ([1.0, 2.0], [1.0, 3.0]),
     }
@@ -90,7 +92,7 @@ def test_the_design_is_grid_times_cases_times_draws(whole):
         for run in runs
     ]  # fmt: skip
     combinations = itertools.product(
-        ("fcfs", "easy"), (80, 100, 120), ((1.0, 2.0), (1.0, 3.0)), ("narrow", "case 2")
+        ("fcfs", "fcfs+easy"), (80, 100, 120), ((1.0, 2.0), (1.0, 3.0)), ("narrow", "case 2")
     )
     assert rows == [one for one in combinations for _ in range(3)]
     loads = [run.parameters["load"] for run in runs]
@@ -175,7 +177,7 @@ def test_a_latin_design_draws_once_from_every_part():
 
 def test_a_random_choice_takes_all_values():
     drawn = draw(random_part(policy=["fcfs", "easy"]))
-    counts = [sum(row["policy"] == one for row in drawn) for one in ("fcfs", "easy")]
+    counts = [sum(row["policy"] == one for row in drawn) for one in ("fcfs", "fcfs+easy")]
     assert sum(counts) == 100
     assert min(counts) > 30  # binomial: below 30 with probability 2e-5; the seed is fixed
 
@@ -243,7 +245,7 @@ WRONG = [
     ({"vary": {"load": [0.0]}}, "vary.load: must be a number above 0, got 0.0"),
     ({"vary": {"load": [float("nan")]}}, "vary.load: must be a number, got nan"),
     ({"vary": {"policy": ["eazy"]}}, "vary.policy: unknown policy 'eazy'; did you mean 'easy'?"),
-    ({"vary": {"policy": [3]}}, "vary.policy: must be a policy's name, got 3"),
+    ({"vary": {"policy": [3]}}, "vary.policy: must be a policy or its name, got 3"),
     ({"vary": {"ties": ["never"]}}, "vary.ties: unknown 'never'"),
     ({"vary": {"knowledge": ["all"]}}, "vary.knowledge: unknown 'all'"),
     ({"vary": {"resample": ["days"]}}, "vary.resample: unknown 'days'"),
@@ -311,3 +313,18 @@ def test_a_file_that_is_not_toml_is_named(tmp_path):
     path.write_text("[vary]\nprocz = [1]")
     with pytest.raises(ExperimentError, match=r"s\.toml: unknown key 'procz'"):
         read_spec(path)
+
+
+@pytest.mark.parametrize("missing", ["onega", "contents", "spec"])
+def test_a_manifest_without_a_key_is_refused_in_a_line(tmp_path, missing):
+    told = {
+        "onega_sweep": 1,
+        "onega": "0.1.0",
+        "contents": {},
+        "spec": {"fixed": {"procs": 8}, "vary": {"policy": ["easy"]}},
+    }
+    del told[missing]
+    (tmp_path / "sweep.json").write_text(json.dumps(told))
+    with pytest.raises(ExperimentError, match=f"a damaged manifest: {missing}: ") as raised:
+        read_design(tmp_path)
+    assert len(str(raised.value).splitlines()) == 1

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import onega
 from experiment.workloads import log
 from onega.core.errors import ExperimentError
-from onega.experiment.targets import (
+from onega.experiment.planning.targets import (
     JOB_UNITS,
     RUN_UNITS,
     Measure,
@@ -192,7 +192,7 @@ def test_values_are_shown_with_their_units():
     assert Measure.parse("mean(wait)").show(7200) == "2 h"
     assert Measure.parse("utilisation").show(0.5) == "50 %"
     assert Measure.parse("mean_power").show(20150.0) == "20.15 kW"
-    assert Measure.parse("energy").show(1.5e9) == "1.5 GJ"
+    assert Measure.parse("energy").show(1.5e9) == "416.7 kWh"
     assert Measure.parse("mean(bounded_slowdown)").show(12.3456) == "12.35"
     assert Measure.parse("mean(wait)").show(math.nan) == "–"
 

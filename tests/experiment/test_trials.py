@@ -11,10 +11,10 @@ from scipy.stats import t
 import onega
 from experiment.workloads import Queue, log
 from onega.core.policy import Policy
-from onega.experiment.draws import make_draws
-from onega.experiment.runs import Case, Experiment
-from onega.experiment.targets import Target
-from onega.experiment.trials import Trials
+from onega.experiment.planning.targets import Target
+from onega.experiment.planning.trials import Trials
+from onega.experiment.replicates.draws import make_draws
+from onega.experiment.replicates.runs import Case, Experiment
 
 LOG = log()
 
@@ -41,13 +41,13 @@ def test_resamples_are_left_out_only_when_they_could_not_change_the_answer(holds
     allowed = round((1 - confidence) * 40)  # 4, 2, 1 of 40 may fail
     assert made.judge(64, values).passed == (holds.count(False) <= allowed)
     for done in (10, 20, 30):
-        assert made._decided(values[:done]) == (holds[:done].count(False) > allowed)
+        assert made._decided(values[:done], allowed) == (holds[:done].count(False) > allowed)
 
 
 def test_only_what_is_searched_by_ends_a_trial():
     made = trials(LOG, "mean(wait)<1h", "utilisation>70%", searched=(True, False))
     values = table(made, mean_wait=np.full(40, 60.0), utilisation=np.full(40, 0.5))
-    assert not made._decided(values[:10])
+    assert not made._decided(values[:10], 0.0)
     found = made.judge(64, values)
     assert (found.passed, found.met, found.joint) == (True, False, 0.0)
     assert found.support == (1.0, 0.0)

@@ -11,10 +11,10 @@ import time
 import pytest
 
 from experiment.dask_cluster import dask_cluster
-from onega.core.cluster import OnegaWarning
 from onega.core.errors import ExperimentError
-from onega.experiment.worker_dask import Dask
-from onega.experiment.workers import WorkerDied, run_all, run_each
+from onega.core.machine.cluster import OnegaWarning
+from onega.experiment.workers.dask import Dask
+from onega.experiment.workers.workers import WorkerDied, run_all, run_each
 
 TOOLS = '''
 import os, signal, time
@@ -122,7 +122,7 @@ def test_work_waits_for_the_first_worker(tools, tmp_path):
 
 
 def test_a_worker_of_another_version_is_refused(cluster, tools, monkeypatch):
-    monkeypatch.setattr("onega.experiment.worker_dask.__version__", "99.0")
+    monkeypatch.setattr("onega.experiment.workers.dask.__version__", "99.0")
     with pytest.raises(ExperimentError, match=r"has onega \d.*this is 99.0"):
         run_all(tools.picky, [1], workers=Dask(cluster.address))
 
@@ -132,8 +132,8 @@ def test_what_a_killed_driver_left_is_taken_away(cluster, tools, tmp_path):
 import sys
 sys.path.insert(0, {os.path.dirname(tools.__file__)!r})
 from dask_tools import slow
-from onega.experiment.worker_dask import Dask
-from onega.experiment.workers import run_each
+from onega.experiment.workers.dask import Dask
+from onega.experiment.workers.workers import run_each
 for _ in run_each(slow, range(1000), shared={{"factor": 1}}, workers=Dask({cluster.address!r})):
     open({str(tmp_path / "began")!r}, "w").close()
 """
@@ -145,7 +145,7 @@ for _ in run_each(slow, range(1000), shared={{"factor": 1}}, workers=Dask({clust
     driver.wait()
     from distributed import Client
 
-    from onega.experiment.worker_dask_plugin import abandoned
+    from onega.experiment.workers.dask_plugin import abandoned
 
     with Client(cluster.address, set_as_default=False) as client:
 

@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from onega.core.cluster import OnegaWarning
 from onega.core.errors import ExperimentError
-from onega.experiment.worker_processes import Processes
-from onega.experiment.workers import Threads, WorkerDied, heartbeat, run_all, run_each
+from onega.core.machine.cluster import OnegaWarning
+from onega.experiment.workers.processes import Processes
+from onega.experiment.workers.workers import Threads, WorkerDied, heartbeat, run_all, run_each
 
 TOOLS = '''
 """Functions that worker processes import."""
 import os, signal, time
 from pathlib import Path
 
-from onega.experiment.workers import heartbeat
+from onega.experiment.workers.workers import heartbeat
 
 
 class Parcel:
@@ -152,8 +152,8 @@ def test_processes_do_not_outlive_a_killed_driver(tools, tmp_path):
         import sys
         sys.path.insert(0, {str(Path(tools.__file__).parent)!r})
         from worker_tools import endless
-        from onega.experiment.worker_processes import Processes
-        from onega.experiment.workers import run_all
+        from onega.experiment.workers.processes import Processes
+        from onega.experiment.workers.workers import run_all
         if __name__ == "__main__":
             run_all(endless, range(4), shared={str(tmp_path)!r}, workers=Processes(2))
     """)
@@ -178,8 +178,8 @@ def test_processes_that_cannot_start_are_an_error_not_a_loop(tools, tmp_path):
     script.write_text(
         textwrap.dedent("""
         from onega.core.errors import ExperimentError
-        from onega.experiment.worker_processes import Processes
-        from onega.experiment.workers import run_all
+        from onega.experiment.workers.processes import Processes
+        from onega.experiment.workers.workers import run_all
         try:
             run_all(abs, range(3), workers=Processes(1))
         except ExperimentError as error:

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from onega.core.errors import ExperimentError, OnegaError
-from onega.experiment.workers import Threads, cores, heartbeat, run_all, run_each
+from onega.experiment.workers.workers import Threads, cores, heartbeat, run_all, run_each
 
 
 def square(number):

@@ -14,6 +14,7 @@ import onega
 from onega.figures.gantt import JOBS, MOST_RECTANGLES, choose, pack
 from onega.figures.schedule import KINDS, compare_schedules, draw_all
 from onega.figures.series import Clock, bins, extremes, means, nice_span
+from onega.figures.theme import power_axis
 
 CONTROL = onega.RateControl("workload", rates=(1.0, 2.0), k_low=200, k_high=600)
 POWER = onega.Power((3.0, 7.0), (1.0, 2.0))
@@ -318,13 +319,32 @@ def test_schedules_over_each_other(schedule):
     ("length", "unit"), [(100, "seconds"), (3600, "minutes"), (86400, "hours"), (1e7, "days")]
 )
 def test_time_has_a_unit_that_fits(length, unit):
-    clock = Clock.of(50.0, length, None)
+    clock = Clock.of(50.0, length, onega.Meta())
     assert unit in clock.axis()["title"]["text"]
     assert clock.place([50.0])[0] == 0
 
 
 def test_dates_where_the_log_has_them():
-    clock = Clock.of(0.0, 100.0, 86400.0)
+    clock = Clock.of(0.0, 100.0, onega.Meta(epoch=86400.0))
     assert str(clock.place([1.5])[0]) == "1970-01-02T00:00:01.500"
     assert clock.axis()["type"] == "date"
     assert clock.length([2.0])[0] == 2000
+
+
+def test_dates_are_those_of_the_machines_own_zone():
+    """Stockholm is an hour ahead in winter and two in summer; the axis says which clock it is."""
+    winter = onega.Meta(epoch=1_704_067_200.0, timezone="Europe/Stockholm")  # 2024-01-01 00:00 UTC
+    clock = Clock.of(0.0, 100.0, winter)
+    assert str(clock.place([0.0])[0]) == "2024-01-01T01:00:00.000"
+    assert str(clock.place([182 * 86400.0])[0]) == "2024-07-01T02:00:00.000"
+    assert clock.axis()["title"]["text"] == "time (Europe/Stockholm)"
+
+
+@pytest.mark.parametrize("widest", [8, 100, 2048, 200_000])
+def test_ticks_of_widths_leave_room_between_them(widest):
+    """At 11 pixels of height a digit is 6 wide; a phone has 300 pixels for the axis."""
+    axis = power_axis("width", "processors", (1, widest))
+    texts = axis["ticktext"]
+    assert len(texts) >= 3
+    assert sum(6.2 * len(text) + 10 for text in texts) < 300
+    assert all(value & (value - 1) == 0 for value in axis["tickvals"])

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from onega.kernels.heap import heap_pop, heap_push, heap_remove, make_heap
+from onega.kernels.structures.heap import heap_pop, heap_push, heap_remove, make_heap
 
 PUSH, POP, REMOVE = range(3)
 

@@ -1,26 +1,50 @@
 """The kernels' decorator: cached, stamped with all it uses, working where nothing is writable."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from onega.kernels import jit, news
-from onega.kernels.jit import cache_folder, kernel, part, shift, sources_stamp, unowned
+from onega.kernels import compile_events as news
+from onega.kernels import jit
+from onega.kernels.jit import (
+    by_reference,
+    cache_folder,
+    compiled,
+    kernel,
+    part,
+    shift,
+    sources_stamp,
+    unowned,
+)
+from onega.kernels.records import REAL, WHOLE, record
 
 
-def test_stamp_covers_the_modules_a_kernel_uses(tmp_path, monkeypatch):
-    (tmp_path / "outer.py").write_text("from onega.kernels.inner import f\n")
-    (tmp_path / "inner.py").write_text("x = 1\n")
-    (tmp_path / "other.py").write_text("x = 1\n")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from onega.kernels.b.inner import f\n",
+        "from onega.kernels.b import inner as other\n",
+        "from onega.kernels.b import (\n    else_,\n    inner,\n)\n",
+    ],
+)
+def test_stamp_covers_the_modules_a_kernel_uses(statement, tmp_path, monkeypatch):
+    outer, inner, other = (tmp_path / name for name in ("a/outer.py", "b/inner.py", "other.py"))
+    for folder in (outer.parent, inner.parent):
+        folder.mkdir()
+    outer.write_text(statement)
+    inner.write_text("x = 1\n")
+    other.write_text("x = 1\n")
     monkeypatch.setattr(jit, "_HERE", tmp_path)
     sources_stamp.cache_clear()
-    before = sources_stamp("outer"), sources_stamp("other")
-    (tmp_path / "inner.py").write_text("x = 2\n")
+    before = sources_stamp(outer), sources_stamp(other)
+    inner.write_text("x = 2\n")
     sources_stamp.cache_clear()
-    after = sources_stamp("outer"), sources_stamp("other")
+    after = sources_stamp(outer), sources_stamp(other)
     sources_stamp.cache_clear()
     assert before[0] != after[0]
     assert before[1] == after[1]
@@ -30,20 +54,32 @@ def test_cache_folder_is_named():
     assert Path(cache_folder()).is_dir()
 
 
-def test_without_any_writable_place_kernels_compile_all_the_same(monkeypatch):
-    monkeypatch.setattr(jit._implementation, "_locator_classes", [])
+def nowhere(function):
+    raise RuntimeError("no locator available")
+
+
+@pytest.fixture
+def no_cache(monkeypatch):
+    """What a package on a read-only file system without a home sees."""
+    monkeypatch.setattr(jit, "_Cache", nowhere)
+    monkeypatch.setattr(jit.caching, "FunctionCache", nowhere)
+
+
+@pytest.mark.usefixtures("no_cache")
+def test_without_any_writable_place_kernels_compile_all_the_same():
     assert cache_folder() is None
 
-    def twice(x):
-        return 2 * x
+    def halves(x):
+        return 1.0 / x
 
-    assert kernel(twice)(21) == 42
+    assert kernel(halves)(2) == 0.5
+    assert kernel(halves)(0) == np.inf  # the error model is numpy's, cached or not
 
 
+@pytest.mark.usefixtures("no_cache")
 def test_listeners_hear_of_compiling_and_only_of_that(monkeypatch):
+    """Without a place for the cache: else only the first run of this test compiles anything."""
     heard = []
-    # Without a place for the cache: else only the first run of this test compiles anything.
-    monkeypatch.setattr(jit._implementation, "_locator_classes", [])
     monkeypatch.setattr(news, "listeners", [lambda: heard.append("compiling")])
 
     @kernel
@@ -56,19 +92,82 @@ def test_listeners_hear_of_compiling_and_only_of_that(monkeypatch):
     assert heard == ["compiling"]
 
 
-def test_a_read_only_installation_simulates():
-    """No locator at all: what a package on a read-only file system without a home sees."""
-    script = (
-        "import onega.kernels.jit as jit\n"
-        "jit._implementation._locator_classes = []\n"
-        "import onega\n"
-        "log = onega.Workload({'submit': [0, 0], 'runtime': [2, 3], 'procs': [1, 1]})\n"
-        "print(onega.simulate(log, 1, 'fcfs').start.tolist())\n"
+# -- a cache that is damaged, or can't be written
+
+
+def five(x):
+    """Made anew by each test, so that it is looked for in the cache."""
+    return x + 5
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A cache with one function in it, and nothing told yet."""
+    monkeypatch.setattr(jit.numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(news, "_told", [])
+    monkeypatch.setattr(news, "troubles", [])
+    assert kernel(five)(1) == 6
+    (folder,) = tmp_path.iterdir()
+    return folder
+
+
+@pytest.mark.parametrize("kept", [0, 20, 200])
+@pytest.mark.parametrize("file", ["nbi", "nbc"])
+def test_a_damaged_cache_is_told_and_put_right(cache, file, kept):
+    (damaged,) = cache.glob(f"*.{file}")
+    damaged.write_bytes(damaged.read_bytes()[:kept])
+    if damaged.suffix == ".nbi" and kept == 200:
+        damaged.write_bytes(b"nonsense")
+    with pytest.warns(RuntimeWarning, match="can't be read.*remove the folder"):
+        assert kernel(five)(2) == 7
+    assert kernel(five)(3) == 8  # pytest makes a warning an error: the cache is right again
+
+
+def test_a_full_disk_is_told_once_and_stops_nothing(cache, monkeypatch):
+    def full(self, path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(jit.caching.IndexDataCacheFile, "_open_for_write", full)
+    with pytest.warns(RuntimeWarning, match="can't be written.*No space left.*NUMBA_CACHE_DIR"):
+        assert kernel(five)(1.5) == 6.5
+    assert kernel(five)(2.5) == 7.5
+
+
+def test_trouble_goes_to_those_who_listen(cache, monkeypatch):
+    heard = []
+    monkeypatch.setattr(news, "troubles", [heard.append])
+    for damaged in cache.glob("*.nbi"):
+        damaged.write_bytes(b"")
+    assert kernel(five)(1) == 6
+    (line,) = heard
+    assert str(cache) in line
+
+
+def test_the_command_says_so_in_one_line_and_works(tmp_path):
+    """An empty file in the cache made it say "stopped"."""
+    (tmp_path / "log.swf").write_text(
+        "".join(f"{n} {n} -1 5 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n" for n in range(1, 9))
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=240, check=False
-    )
-    assert done.stdout.strip() == "[0.0, 2.0]", done.stderr
+
+    arguments = ["simulate", str(tmp_path / "log.swf"), "--procs", "2", "--policy", "fcfs"]
+
+    def run():
+        return subprocess.run(
+            [sys.executable, "-c", f"from onega.cli.app import main; main({arguments!r})"],
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        )
+
+    assert run().returncode == 0
+    for index in (tmp_path / "cache").rglob("*.nbi"):
+        index.write_bytes(b"")
+    done = run()
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("cache of compiled kernels") == 1
+    assert run().stderr.count("cache of compiled kernels") == 0
 
 
 @pytest.mark.parametrize(
@@ -103,3 +202,43 @@ def test_unowned_is_the_same_memory():
     values = np.zeros(2)
     through_a_view(values)
     assert values.tolist() == [7, 0]
+
+
+PLACE = record(count=WHOLE, share=REAL)
+
+
+class Inner(NamedTuple):
+    places: np.ndarray
+    weight: float
+
+
+class Outer(NamedTuple):
+    inner: Inner
+    total: np.ndarray
+
+
+def test_by_reference_is_the_same_state():
+    @compiled
+    def add(state, place):
+        state.inner.places[place].count += 1
+        state.total[0] += state.inner.places[place].share
+
+    @kernel
+    def run(state):
+        state = by_reference(state)
+        for place in range(state.inner.places.size):
+            add(state, place)
+
+    state = Outer(Inner(np.zeros(3, PLACE), 1.0), np.zeros(1))
+    state.inner.places["share"] = [0.5, 0.25, 2.0]
+    run(state)
+    assert state.inner.places["count"].tolist() == [1, 1, 1]
+    assert state.total.tolist() == [2.75]
+
+
+def test_a_record_refuses_names_that_numpy_has_taken():
+    with pytest.raises(ValueError, match="size"):
+        record(size=WHOLE)
+    place = np.zeros(2, PLACE)[1]
+    place.count = 3
+    assert place["count"] == 3

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onega.core.columns import fixed
-from onega.core.measures import _quantiles
-from onega.kernels import measures as kernels
+from onega.core.schedule.measures import _quantiles
+from onega.core.workload.columns import fixed
+from onega.kernels.schedule import measures as kernels
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -83,8 +83,8 @@ def test_totals_of_times_are_those_of_numpy(count, seed):
         kernels.Presence(submit, left),
         kernels.Window(5.0, 60.0),
     )
-    lasted = end - np.maximum(start, 5.0)
-    present = np.minimum(left, 60.0) - np.maximum(submit, 5.0)
+    lasted = np.maximum(np.minimum(end, 60.0) - np.maximum(start, 5.0), 0.0)
+    present = np.maximum(np.minimum(left, 60.0) - np.maximum(submit, 5.0), 0.0)
     assert found == ((procs * lasted).sum(), lasted.sum(), present.sum())
 
 
@@ -127,6 +127,32 @@ def test_where_nobody_waits_no_area_is_queued():
     rate = kernels.Rate(np.zeros(1), np.ones(1), np.zeros(1))
     at_once = kernels.Waits(np.array([0.0]), np.array([0.0]))
     assert kernels.queued_areas(some, at_once, rate) == (0.0, 0.0)
+
+
+def test_waits_that_end_before_they_begin_count_for_nothing():
+    """They have no meaning; they once wrote outside an array."""
+    rate = kernels.Rate(np.zeros(1), np.ones(1), np.zeros(1))
+    some = kernels.Stretches(np.array([0.0]), np.array([5.0]), np.array([2]))
+    begins = np.arange(0.0, 400.0, 2.0)
+    backwards = kernels.Waits(begins, np.zeros(begins.size))
+    assert kernels.queued_areas(some, backwards, rate) == (0.0, 0.0)
+    one = kernels.Waits(np.array([1.0, 50.0, np.nan]), np.array([3.0, 20.0, np.nan]))
+    assert kernels.queued_areas(some, one, rate) == (2.0, 4.0)
+    # More beginnings than ends: the rest has none.
+    unended = kernels.Waits(np.array([1.0, 50.0]), np.array([3.0]))
+    assert kernels.queued_areas(some, unended, rate) == (2.0, 4.0)
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 1e-310, 1e-300])
+def test_waits_shorter_than_floats_can_divide_by(tiny):
+    rate = kernels.Rate(np.zeros(1), np.ones(1), np.zeros(1))
+    some = kernels.Stretches(np.array([0.0]), np.array([5.0]), np.array([2]))
+    found = kernels.queued_areas(some, kernels.Waits(np.zeros(1), np.array([tiny])), rate)
+    assert found == (tiny, 2 * tiny)
+
+
+def test_the_sum_of_nothing_is_no_negative_zero():
+    assert not np.signbit(kernels.pairwise_sum(np.empty(0), 0))
 
 
 def test_columns_for_kernels_are_of_one_kind():

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from onega.kernels.profile import profile_earliest, profile_from, profile_reserve
-from onega.kernels.runs import make_runs, runs_add
+from onega.kernels.structures.profile import profile_earliest, profile_from, profile_reserve
+from onega.kernels.structures.sorted_runs import make_runs, runs_add
 
 MACHINE = 8
 NOW = 10.0

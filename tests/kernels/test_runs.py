@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from onega.kernels.runs import BLOCK, make_runs, runs_add, runs_reach, runs_take
+from onega.kernels.structures.sorted_runs import BLOCK, make_runs, runs_add, runs_reach, runs_take
 
 ADD, TAKE, REACH = range(3)
 
@@ -83,7 +83,7 @@ class Twin:
         order = runs.block["order"][:used]
         found = []
         for block in order:
-            size = int(runs.block["size"][block])
+            size = int(runs.block["filled"][block])
             entries = runs.entry[block * BLOCK : block * BLOCK + size]
             assert size > 0 or used == 1
             assert entries["count"].sum() == runs.block["total"][block]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from onega.kernels.waiting import (
+from onega.kernels.structures.waiting_line import (
     BLOCK,
     COUNT,
     UNBOUNDED,
@@ -45,7 +45,7 @@ def drive(waiting, operations, fits, answers):
         elif kind == FIND:
             place = 0
             while place < waiting.state[USED]:
-                size = waiting.block[waiting.block[place].order].size
+                size = waiting.block[waiting.block[place].order].filled
                 if number < size:
                     break
                 number -= size
@@ -68,7 +68,7 @@ def check(waiting, queue) -> None:
     order = waiting.block["order"][:used]
     found = []
     for block in order:
-        size = int(waiting.block["size"][block])
+        size = int(waiting.block["filled"][block])
         entries = waiting.entry[block * BLOCK : block * BLOCK + size]
         assert size > 0
         found += entries.tolist()

@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from onega.core.cluster import Cluster
-from onega.core.distances import ks_distance
 from onega.core.errors import ModelError
-from onega.core.meta import Meta
-from onega.core.workload import Workload
+from onega.core.machine.cluster import Cluster
+from onega.core.workload.distances import ks_distance
+from onega.core.workload.meta import Meta
+from onega.core.workload.workload import Workload
 from onega.models import from_json, load
-from onega.models.lublin import Lublin
+from onega.models.published.lublin import Lublin
 
 MACHINE = 64
 

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from onega.core.chains import autocorrelation
 from onega.core.errors import ModelError
-from onega.kernels.models_mmpp import log_likelihood
-from onega.models import arrivals as a
-from onega.models import cycles as c
-from onega.models.lublin import GammaDay
+from onega.core.workload.chains import autocorrelation
+from onega.kernels.models.mmpp import log_likelihood
+from onega.models.arrivals import arrivals as a
+from onega.models.arrivals import cycles as c
+from onega.models.published.lublin import GammaDay
 
 RNG = np.random.default_rng
 

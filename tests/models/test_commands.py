@@ -51,7 +51,7 @@ def test_from_a_log_to_more_of_it(trace, tmp_path, capsys):
 
 
 def onega_compare_as_json(trace, out):
-    from onega.core.plain import plain
+    from onega.core.json_safe import plain
 
     return plain(onega.compare(onega.read(trace), onega.read(out)).summary())
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import onega
 from models.contract import example_log
-from onega.core.distances import ks_distance
 from onega.core.errors import ModelError
+from onega.core.workload.distances import ks_distance
 from onega.models import BetaEstimates, GammaEstimates, TsafrirEstimates
-from onega.models.alignment import Alignment
-from onega.models.estimates import _moments
+from onega.models.estimates.estimates import _moments
+from onega.models.jobs.alignment import Alignment
 
 RNG = np.random.default_rng
 

@@ -11,24 +11,24 @@ import numpy as np
 import pytest
 
 from models.contract import example_log
-from onega.core import chains
-from onega.core.distances import ks_distance
 from onega.core.errors import ModelError
+from onega.core.workload import chains
+from onega.core.workload.distances import ks_distance
 from onega.models import MODELS, compose
-from onega.models.arrivals import Arrivals, Poisson
+from onega.models.arrivals.arrivals import Arrivals, Poisson
+from onega.models.arrivals.cycles import DayNight
 from onega.models.base import Drawn, WorkloadModel
-from onega.models.chainpart import ChainPart
-from onega.models.contexts import ContextTree, lagged
-from onega.models.coupling import inferred_transitions
-from onega.models.cycles import DayNight
-from onega.models.downey import LogUniform
-from onega.models.feitelson96 import Feitelson96
-from onega.models.jann import HyperErlang
-from onega.models.laws import Observed, fit_gamma
-from onega.models.lublin import Lublin, two_stage_cdf
-from onega.models.markov import Markov, joint_transitions
-from onega.models.users import UserModel
-from onega.models.vlmc import prediction_scores
+from onega.models.jobs.chainpart import ChainPart
+from onega.models.jobs.contexts import ContextTree, lagged
+from onega.models.jobs.coupling import inferred_transitions
+from onega.models.jobs.laws import Observed, fit_gamma
+from onega.models.jobs.markov import Markov, joint_transitions
+from onega.models.jobs.vlmc import prediction_scores
+from onega.models.published.downey import LogUniform
+from onega.models.published.feitelson96 import Feitelson96
+from onega.models.published.jann import HyperErlang
+from onega.models.published.lublin import Lublin, two_stage_cdf
+from onega.models.users.base import UserModel
 
 RNG = np.random.default_rng
 
@@ -407,8 +407,8 @@ def test_prediction_scores():
 
 
 def test_network_kernel_equals_its_layers():
-    from onega.kernels.models_learned import Network, network_class
-    from onega.models.neural import Layers
+    from onega.kernels.models.learned import Network, network_class
+    from onega.models.jobs.neural import Layers
 
     rng = RNG(0)
     layers = Layers(rng.normal(size=(13, 6)), rng.normal(size=6), rng.normal(size=(6, 4)),
@@ -477,7 +477,7 @@ def test_compose_refuses_what_is_not_there():
 
 def test_the_slot_of_users_is_there():
     model = compose(profiles=MODELS["independent"].fit(example_log()), users=_everybody())
-    assert set(model.sample(300, rng=1).column("user")) == {0, 1, 2}
+    assert set(model.sample(300, rng=1).column("user")) == {1, 2, 3}
 
 
 def _everybody():

@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onega.kernels.models_chain import Coupled, pick, walk, walk_coupled
-from onega.kernels.models_match import match
-from onega.kernels.models_vlmc import Trees
-from onega.kernels.models_vlmc import walk as walk_trees
-from onega.models.contexts import ContextTree
-from onega.models.coupling import adjusted_states
+from onega.kernels.models.chain import Coupled, pick, walk, walk_coupled
+from onega.kernels.models.match import match
+from onega.kernels.models.vlmc import Trees
+from onega.kernels.models.vlmc import walk as walk_trees
+from onega.models.jobs.contexts import ContextTree
+from onega.models.jobs.coupling import adjusted_states
 
 SEEDS = st.integers(0, 10_000)
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import onega
-from onega.core.distances import ks_distance
+from onega.core.workload.distances import ks_distance
 from onega.models import MODELS, BetaEstimates, TsafrirEstimates
 
 LOGS = {

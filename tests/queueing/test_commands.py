@@ -141,6 +141,18 @@ def test_limits_check_is_in_json(capsys):
     assert 0 < answer["finite_p_loss"] < 0.01
 
 
+def test_limits_of_a_log_put_what_was_cut_off_first(capsys, log):
+    """A fifth of the jobs ran for their whole estimate; the model would say another share."""
+    jobs = onega.read(log)
+    cut = int((jobs.column("runtime") >= jobs.column("estimate")).sum())
+    code, out, _ = run(capsys, "limits", log)
+    assert code == 0
+    said = " ".join(out.split())
+    assert said.startswith(f"{100 * cut / 500:.0f} % of the jobs were really cut off: {cut} of 500")
+    code, out, _ = run(capsys, "limits", log, "--json")
+    assert json.loads(out)["share_cut_off"] == cut / 500
+
+
 def test_limits_of_a_log(capsys, log):
     code, out, _ = run(capsys, "limits", log, "--json")
     assert code == 0

@@ -309,7 +309,7 @@ def test_parameters_from_final_states():
     assert holds["exponential_runtimes"]
     assert not holds["tasks_apart"]
     assert result.summary()["jobs_cut_off"] == estimates.cut_off
-    assert any("were cut off" in sentence for sentence in result.sentences())
+    assert any("were really cut off" in sentence for sentence in result.sentences())
 
 
 def test_parameters_from_estimates():

@@ -104,3 +104,70 @@ def local(moment, zone):
     """(hour, weekday from Monday) of a Unix time."""
     there = datetime.fromtimestamp(math.floor(moment), tz=zone)
     return there.hour, there.weekday()
+
+
+def correlation(xs, ys):
+    """Pearson's coefficient."""
+    mx, my = mean(xs), mean(ys)
+    both = math.fsum((x - mx) * (y - my) for x, y in zip(xs, ys))
+    return both / math.sqrt(
+        math.fsum((x - mx) ** 2 for x in xs) * math.fsum((y - my) ** 2 for y in ys)
+    )
+
+
+def following(values):
+    """ρ₁ = Σ(x_i − x̄)(x_{i+1} − x̄) / Σ(x_i − x̄)²."""
+    m = mean(values)
+    both = math.fsum((x - m) * (y - m) for x, y in pairwise(values))
+    return both / math.fsum((x - m) ** 2 for x in values)
+
+
+def states(values):
+    """The place of each value's power of two among those that occur, from 0."""
+    powers = [math.frexp(value)[1] for value in values]
+    ordered = sorted(set(powers))
+    return [ordered.index(power) for power in powers]
+
+
+def thesis(jobs):
+    """The measures of Song's Tables 2.1 to 5.1 of a list of jobs that lack nothing."""
+    widths, runtimes = [job["procs"] for job in jobs], [job["runtime"] for job in jobs]
+    wide, long = states(widths), states(runtimes)
+    changes = [
+        (w2 - w1, l2 - l1)
+        for (w1, w2), (l1, l2) in zip(pairwise(wide), pairwise(long))
+        if w1 != w2 and l1 != l2
+    ]
+    found = {
+        "jobs": len(jobs),
+        "users": len({job["user"] for job in jobs}),
+        "same_procs": mean([float(a == b) for a, b in pairwise(widths)]),
+        "states_procs": len(set(wide)),
+        "states_runtime": len(set(long)),
+        "cor0": correlation(wide, long),
+        "cor1": correlation(*zip(*changes)),
+        "corr": correlation(widths, runtimes),
+        "rho1_procs": following(widths),
+        "rho1_runtime": following(runtimes),
+        "estimate_max": max(job["estimate"] for job in jobs),
+    }
+    for name, limit in (("over", 1.0), ("far_over", 1.1)):
+        over = [float(job["runtime"] / job["estimate"] > limit) for job in jobs]
+        areas = [job["procs"] * job["runtime"] for job in jobs]
+        found[f"{name}_estimate_jobs"] = mean(over)
+        found[f"{name}_estimate_area"] = math.fsum(map(math.prod, zip(over, areas))) / sum(areas)
+    return found | _counted(jobs)
+
+
+def _counted(jobs):
+    """Shares of the twenty most frequent estimates, and of users by how much they submit."""
+    liked = Counter(job["estimate"] for job in jobs)
+    most = sorted(liked.items(), key=lambda pair: (-pair[1], pair[0]))[:20]
+    found = {f"frequent_estimates[{value:g}]": count / len(jobs) for value, count in most}
+    found["frequent_estimates_share"] = sum(count for _, count in most) / len(jobs)
+    per_user = Counter(job["user"] for job in jobs).values()
+    limits = [1, 100, 500, 1000, 2000, math.inf]
+    for low, high in pairwise(limits):
+        share = sum(low <= count < high for count in per_user) / len(per_user)
+        found[f"submissions_per_user[{low}]"] = share
+    return found

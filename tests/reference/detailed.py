@@ -17,8 +17,8 @@ from math import floor, inf, isnan, lcm, nan
 
 import numpy as np
 
-from onega.kernels import detailed_codes as codes
-from onega.simulation.detailed_problem import Outcome, Problem
+from onega.kernels.machine import codes
+from onega.simulation.machine.problem import Outcome, Problem
 from reference.detailed_pass import fire_timers, place, priority_key, schedule
 from reference.detailed_rates import (
     decide_on_arrival,

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from onega.core.cluster import RateControl
+from onega.core.machine.cluster import RateControl
 from onega.core.policy import KeyFunction
-from onega.kernels import detailed_codes as codes
-from onega.simulation.detailed_problem import (
+from onega.kernels.machine import codes
+from onega.simulation.machine.problem import (
     Calendar,
     JobRows,
     Multifactor,

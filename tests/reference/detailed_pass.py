@@ -6,7 +6,7 @@ from math import exp2, inf
 
 import numpy as np
 
-from onega.kernels import detailed_codes as codes
+from onega.kernels.machine import codes
 from reference.detailed_state import WAITING, Machine, Number
 
 Matrix = list[list[Number]]

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from hypothesis import strategies as st
 
-from onega.core.cluster import RateControl
-from onega.kernels import detailed_codes as codes
-from onega.simulation.detailed_problem import Multifactor, Problem, Sleep
+from onega.core.machine.cluster import RateControl
+from onega.kernels.machine import codes
+from onega.simulation.machine.problem import Multifactor, Problem, Sleep
 from reference.detailed_build import (
     BACKFILL,
     KEYS_OF_TIME,

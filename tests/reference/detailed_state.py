@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import exp2, inf, isfinite
 from typing import Any
 
-from onega.kernels import detailed_codes as codes
-from onega.simulation.detailed_problem import Problem
+from onega.kernels.machine import codes
+from onega.simulation.machine.problem import Problem
 
 Number = Any  # Fraction, or float
 ABSENT, WAITING, RUNNING, GONE = "absent", "waiting", "running", "gone"

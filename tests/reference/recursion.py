@@ -35,3 +35,21 @@ def workload_recursion(
         work[:width] = [delay + time for time in times]
         work = sorted(max(w - gap, 0) for w in work)
     return delays, busy
+
+
+def workload_vectors(
+    gaps: Sequence[Number],
+    service: Sequence[Any],
+    widths: Sequence[int],
+    servers: int,
+    release: str = "concurrent",
+) -> list[list[Number]]:
+    """W_i of each customer, (1) word by word."""
+    work: list[Number] = [0] * servers
+    kept = []
+    for gap, demand, width in zip(gaps, service, widths, strict=True):
+        kept.append(list(work))
+        times = [demand] * width if release == "concurrent" else demand[:width]
+        work[:width] = [work[width - 1] + time for time in times]
+        work = sorted(max(w - gap, 0) for w in work)
+    return kept

@@ -134,11 +134,10 @@ class State:
 
     def holders(self) -> list[int]:
         """Running jobs that hold processors: all, or with `handover` all but those that are due
-        and whose estimate is over, too: everybody knew that they would be gone by now."""
+        at the very end of their estimate."""
         over = self.due if self.handover else []
-        v = self.clock
         return [
-            j for j in self.running if j not in over or self.v_start[j] + self.jobs[j].estimate > v
+            j for j in self.running if j not in over or self.jobs[j].estimate != self.jobs[j].work
         ]
 
     def busy(self) -> int:
@@ -328,6 +327,19 @@ def _easy_pass(state: State, order: Order) -> None:
             extra -= job.procs
 
 
+def _easy_2018_pass(state: State, order: Order) -> None:
+    """As printed in 2018: jobs that end before the shadow time, in order, until one doesn't fit."""
+    blocked = _start_heads(state, _queue(state, order))
+    if len(blocked) < 2 or state.free() == 0:
+        return
+    shadow, _ = _reservation(state, blocked[0])
+    for j in blocked[1:]:
+        if state.clock + state.jobs[j].estimate < shadow:
+            if not state.fits(j):
+                return
+            state.start(j)
+
+
 Claim = tuple[Number, Number, int]  # from, until (both on the work clock), processors
 
 
@@ -410,6 +422,7 @@ BACKFILL: dict[str | None, Callable[[State, Order], None]] = {
     None: _blocking_pass,
     "easy": _easy_pass,
     "conservative": _conservative_pass,
+    "easy-2018": _easy_2018_pass,
 }
 
 
@@ -495,15 +508,15 @@ def simulate(
 ) -> Outcome:
     """Schedule `jobs` (sorted by submit) on `procs` processors.
 
-    `ties` is `instant`, `event` or `handover`: as `event`, but in the passes of an instant the
-    processors of a job that ends at it, as its estimate said, are free (the rule of pyss).
+    `ties` is `instant` or `event` (the rule of pyss): in all passes of an instant the processors
+    of a job that ends at it, as its estimate said, are free. Preemptive orders know no estimates.
     """
     if any(not 0 < job.procs <= procs or job.work < 0 or job.estimate < 0 for job in jobs):
         raise ValueError("a job needs 1 to procs processors, and no negative work or estimate")
     if any(later.submit < job.submit for job, later in pairwise(jobs)):
         raise ValueError("jobs must be sorted by submit")
-    state = State(jobs, procs, control, handover=ties == "handover")
-    rounds = {"instant": _instant_round, "event": _event_round, "handover": _event_round}
+    state = State(jobs, procs, control, handover=ties == "event" and order not in PREEMPTIVE)
+    rounds = {"instant": _instant_round, "event": _event_round}
     schedule = _scheduler(order, backfill)
     while (t := _next_instant(state)) < inf:
         rounds[ties](state, t, schedule)

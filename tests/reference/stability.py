@@ -43,8 +43,43 @@ def constant_quadrature(probs: np.ndarray, servers: int, nodes: int = 120) -> fl
     return float(np.sum(weight * jacobian * a[servers] / z))
 
 
+def constant_enumerated(probs: dict[int, Fraction], servers: int) -> Fraction:
+    """Rumyantsev (2014), (4) word by word: all orders of s jobs, in exact fractions."""
+    constant = Fraction(0)
+    for order in product(sorted(probs), repeat=servers):
+        weight = Fraction(1)
+        for width in order:
+            weight *= probs[width]
+        fit = max(i for i in range(1, servers + 1) if sum(order[:i]) <= servers)
+        constant += weight / fit
+    return constant
+
+
+def sides_of_eight(
+    probs: dict[int, Fraction], servers: int
+) -> dict[tuple[int, ...], tuple[Fraction, Fraction]]:
+    """Left and right side of Rumyantsev (2014), (8), as printed, for every partition n."""
+    left: dict[tuple[int, ...], Fraction] = {}
+    for order in product(sorted(probs), repeat=servers):
+        weight = Fraction(1)
+        for width in order:
+            weight *= probs[width]
+        fit = max(i for i in range(1, servers + 1) if sum(order[:i]) <= servers)
+        counts = tuple(order[:fit].count(width) for width in range(1, servers + 1))
+        left[counts] = left.get(counts, Fraction(0)) + weight / fit
+    sides = {}
+    for counts, value in left.items():
+        right = Fraction(factorial(sum(counts)))
+        for i, count in enumerate(counts):
+            right *= probs.get(i + 1, Fraction(0)) ** count / Fraction(factorial(count))
+        used = sum((i + 1) * count for i, count in enumerate(counts))
+        last = range(servers - used + 1, servers + 1)
+        sides[counts] = value, right * sum((probs.get(j, Fraction(0)) for j in last), Fraction(0))
+    return sides
+
+
 def constant_partitions(probs: dict[int, Fraction], servers: int) -> Fraction:
-    """Seed 000 (9) with j from s−k+1 and (Σn−1)!, in exact fractions."""
+    """Rumyantsev (2014), (9) as printed: j from s−k+1 and (Σn−1)!, in exact fractions."""
     widths = sorted(probs)
     constant = Fraction(0)
     for counts in product(*(range(servers // width + 1) for width in widths)):
@@ -82,3 +117,91 @@ def vector_constant_fraction(
             blocked = sum((p for need, p in classes if not fits(used, need)), Fraction(0))
             constant += weight * blocked / j
     return constant
+
+
+def two_server_constant(start: list[Fraction], rates: list[list[Fraction]]) -> Fraction:
+    """C of widths 1 and 2, half each, on 2 servers, for the phase-type law (start, rates).
+
+    A wide job takes E[S]; before it come narrow ones until one isn't (probability 1/2 each), which
+    two servers finish. By first steps over the phases of the one or two that run: F(i, j) is the
+    time until both are done with more to come, G(i) the same with one running and the next job not
+    yet drawn, A(i) the time that one takes alone. C = (E[S] + E[narrow run])/2/E[S].
+    """
+    n = len(start)
+    half = Fraction(1, 2)
+    names = [("A", i) for i in range(n)] + [("F", i, j) for i in range(n) for j in range(n)]
+    place = {name: k for k, name in enumerate(names)}
+    system = [[Fraction(0)] * (len(names) + 1) for _ in names]
+
+    def ends(i: int) -> Fraction:
+        return -sum(rates[i], Fraction(0))
+
+    for i in range(n):
+        row = system[place["A", i]]
+        row[place["A", i]] += -rates[i][i]
+        row[-1] += 1
+        for k in range(n):
+            if k != i:
+                row[place["A", k]] -= rates[i][k]
+    for i in range(n):
+        for j in range(n):
+            row = system[place["F", i, j]]
+            row[place["F", i, j]] += -rates[i][i] - rates[j][j]
+            row[-1] += 1
+            for k in range(n):
+                if k != i:
+                    row[place["F", k, j]] -= rates[i][k]
+                if k != j:
+                    row[place["F", i, k]] -= rates[j][k]
+            for left, rate in ((j, ends(i)), (i, ends(j))):
+                row[place["A", left]] -= rate * half  # a wide job is next: the other one ends
+                for k in range(n):
+                    row[place["F", left, k]] -= rate * half * start[k]
+    values = _solve(system)
+    mean = sum((start[i] * values[place["A", i]] for i in range(n)), Fraction(0))
+    narrow = Fraction(0)
+    for i in range(n):
+        pair = sum((start[k] * values[place["F", i, k]] for k in range(n)), Fraction(0))
+        narrow += half * start[i] * (half * values[place["A", i]] + half * pair)
+    return (mean + narrow) / 2 / mean
+
+
+def _solve(system: list[list[Fraction]]) -> list[Fraction]:
+    """Gauss–Jordan in fractions."""
+    size = len(system)
+    for c in range(size):
+        pivot = next(r for r in range(c, size) if system[r][c] != 0)
+        system[c], system[pivot] = system[pivot], system[c]
+        system[c] = [value / system[c][c] for value in system[c]]
+        for r in range(size):
+            if r != c and system[r][c] != 0:
+                factor = system[r][c]
+                system[r] = [a - factor * b for a, b in zip(system[r], system[c])]
+    return [row[-1] for row in system]
+
+
+def fixed_constant_fraction(probs: dict[int, Fraction], servers: int) -> Fraction:
+    """C for constant run times: batches, each begun by the job that didn't fit into the last."""
+    heads = sorted(probs)
+    onward = {}
+    sizes = {}
+    for head in heads:
+        at = {head: Fraction(1)}
+        onward[head] = dict.fromkeys(heads, Fraction(0))
+        sizes[head] = Fraction(0)
+        number = 1
+        while at:
+            grown: dict[int, Fraction] = {}
+            for used, weight in at.items():
+                for width, p in probs.items():
+                    if used + width <= servers:
+                        grown[used + width] = grown.get(used + width, Fraction(0)) + weight * p
+                    else:
+                        onward[head][width] += weight * p
+                        sizes[head] += weight * p * number
+            at, number = grown, number + 1
+    size = len(heads)
+    system = [[onward[a][b] - (1 if a == b else 0) for a in heads] + [Fraction(0)] for b in heads]
+    system[0] = [Fraction(1)] * size + [Fraction(1)]
+    share = _solve(system)
+    return 1 / sum((share[i] * sizes[head] for i, head in enumerate(heads)), Fraction(0))

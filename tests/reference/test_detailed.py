@@ -9,10 +9,10 @@ from math import isnan
 import numpy as np
 import pytest
 
-from onega.core.cluster import RateControl
+from onega.core.machine.cluster import RateControl
 from onega.core.rng import generator, seed_sequence
-from onega.kernels import detailed_codes as codes
-from onega.simulation.detailed_problem import Multifactor, Outcome, Sleep
+from onega.kernels.machine import codes
+from onega.simulation.machine.problem import Multifactor, Outcome, Sleep
 from reference.detailed import run
 from reference.detailed_build import Draft, build
 from reference.detailed_pass import place

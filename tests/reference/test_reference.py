@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reference.recursion import workload_recursion
 from reference.schedulers import Control, Job, Outcome, simulate
 
-TIES = ["instant", "event", "handover"]
+TIES = ["instant", "event"]
 
 
 def table(*rows: tuple) -> list[Job]:
@@ -176,15 +176,13 @@ def test_instant_completions_come_before_submissions_and_one_pass_serves_all():
     [
         (12, "instant", [10, 19]),
         (12, "event", [12, 10]),
-        (12, "handover", [12, 10]),
         (10, "instant", [10, 19]),
-        (10, "event", [12, 10]),
-        (10, "handover", [10, 19]),
+        (10, "event", [10, 19]),
     ],
 )
 def test_two_completions_at_once(estimate, ties, expected):
     # at 10 two jobs leave 2 processors each: for the wide job, if that is seen in one pass; for
-    # the narrow one, event by event, unless both were known to end by now and ties are handed over
+    # the narrow one, event by event, unless both were known to end by now
     leaving = (0, 10, estimate, 2)
     rows = [leaving, leaving, (0, 99, 99, 1), (1, 5, 5, 5), (2, 9, 9, 4), (3, 2, 2, 2)]
     assert starts(rows, 5, backfill="easy", ties=ties)[4:] == expected

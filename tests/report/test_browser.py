@@ -60,3 +60,46 @@ def test_the_report_in_a_browser(made, driver, tmp_path, width):
         "return [...document.querySelectorAll('nav a')].every(a => document.querySelector(a.hash))"
     )
     assert anchors
+
+
+TOUCHING = """
+  const bad = [];
+  for (const axis of document.querySelectorAll('.plot g.xaxislayer-above')) {
+    const boxes = [...axis.querySelectorAll('text')]
+      .map(t => [t.getBoundingClientRect(), t.textContent])
+      .filter(([b]) => b.width > 0).sort((a, b) => a[0].left - b[0].left);
+    boxes.slice(1).forEach(([b, text], n) => {
+      const [before, first] = boxes[n];
+      const level = Math.abs(b.top - before.top) < 5;
+      if (level && b.left < before.right - 0.5) bad.push(first + '|' + text);
+    });
+  }
+  return bad;"""
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_report_looks_as_it_should(made, driver, tmp_path, width, theme):
+    """Marks of axes don't touch, six facts are two rows of three, tables say there is more."""
+    path = tmp_path / "report.html"
+    path.write_text(to_html(made.document()), encoding="utf-8")
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    wanted = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", wanted)
+    driver.get(path.as_uri())
+    WebDriverWait(driver, PATIENCE).until(lambda one: one.execute_script(DRAWN))
+    WebDriverWait(driver, PATIENCE).until(lambda one: one.execute_script(TOUCHING) == [])
+    tops = driver.execute_script(
+        "return [...document.querySelectorAll('#short .facts > div')].map(d => d.offsetTop)"
+    )
+    rows = [tops.count(top) for top in sorted(set(tops))]
+    assert len(tops) == 6
+    assert rows == ([3, 3] if width > 900 else [1] * 6)
+    paper = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert paper == ("rgb(255, 255, 255)" if theme == "light" else "rgb(15, 21, 27)")
+    shadows = driver.execute_script(
+        "return [...document.querySelectorAll('.scroll')].every(one => "
+        "getComputedStyle(one).backgroundImage.includes('gradient'))"
+    )
+    assert shadows

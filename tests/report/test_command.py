@@ -47,7 +47,7 @@ def test_markdown_goes_to_the_screen_or_a_file(run, trace, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     code, out, _ = run(trace, "--format", "md", *QUICK)
     assert code == 0
-    assert out.startswith("# The machine of site.swf\n")
+    assert out.startswith("# A machine of 64 processors\n")
     assert not (tmp_path / "report.html").exists()
     code, quiet, _ = run(trace, "-o", "report.md", *QUICK)
     assert code == 0
@@ -63,7 +63,7 @@ def test_a_cluster_file_gives_watts_and_size(run, trace, tmp_path):
     found = json.loads(out)
     assert found["procs"] == 80
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "The watts are those of the <code>--cluster</code> file." in page
+    assert "The watts are those of the machine as described." in page
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,12 @@ import polars as pl
 import pytest
 
 import onega
+from cut_logs import BUSY_OF_ALL, hourly
+from onega.core.machine.assumed import assumed_power
+from onega.core.units import humanise_seconds
 from onega.pages import Facts, Picture, to_html, to_markdown
-from onega.report.settings import ASSUMED, SLOW, compare_settings
+from onega.queueing.words import percent
+from onega.report.settings import SLOW, compare_settings
 
 SECTIONS = ["short", "load", "people", "time", "capacity", "settings", "adequacy", "made"]
 
@@ -20,7 +24,7 @@ def test_the_page_answers_every_question(made):
     assert [section.anchor for section in document.sections] == SECTIONS
     names = [picture.name for picture in document.pictures()]
     assert len(set(names)) == len(names)
-    wanted = {"machine-over-time", "queue", "rho", "policies", "waits", "power"}
+    wanted = {"machine-over-time", "queue", "usable", "policies", "waits", "power"}
     wanted |= {"adequacy-distribution", "model-distributions", "daily", "groups"}
     assert wanted <= set(names)
 
@@ -46,7 +50,9 @@ def test_one_self_contained_file(made):
 
 def test_markdown_has_the_tables(made):
     text = to_markdown(made.document())
-    assert "| policy | mean wait |" in text
+    assert "### Rules, on this log" in text
+    assert "### Rules, over 3 resamples of the log's weeks" in text
+    assert "| rule | mean wait | its range | change from" in text
     assert "### Models of the workload" in text
     assert "markov-pair, fitted to this log" in text
     assert "<" not in re.sub(r"`[^`]*`", "", text)  # no HTML
@@ -89,7 +95,7 @@ def test_a_poor_log_says_what_it_lacks(make_log):
     flat = made.summary()
     assert not flat["waits_observed"]
     assert "site: the log doesn't say how long jobs waited" in flat["missing"]
-    assert "Not known:" in text
+    assert "Users are not known:" in text
     assert "Under EASY the machine would be" in text
     assert "observed |" not in text
 
@@ -142,7 +148,11 @@ def test_settings_are_named_and_paired(settings):
     assert settings.clocks == ("easy", "easy, slow clock at low load", "easy, slow clock always")
     always = settings.clocks[-1]
     energy = settings.replicates
-    paired = 1 - energy.of("energy", always) / energy.of("energy", "easy")
+    per_work = {
+        name: energy.of("window_energy", name) / energy.of("window_effective_load", name)
+        for name in (always, "easy")
+    }
+    paired = 1 - per_work[always] / per_work["easy"]
     assert settings.saved(always).mean == pytest.approx(paired.mean())
     assert settings.later(always).mean > 0
     assert settings.assumed_power
@@ -152,7 +162,7 @@ def test_a_slow_clock_always_is_slower_by_its_rate(settings):
     full, slow = (settings.on_log[name] for name in (settings.clocks[0], settings.clocks[-1]))
     service = [(one.end - one.start).sum() for one in (full, slow)]
     assert service[1] == pytest.approx(service[0] / SLOW)
-    watts = ASSUMED.busy[0]
+    watts = assumed_power(64)[0].busy[0]
     procs = slow.workload.column("procs")
     assert slow.summary()["job_energy"] == pytest.approx(
         watts * (procs * (slow.end - slow.start)).sum()
@@ -192,3 +202,141 @@ def test_few_points_are_vectors_and_many_are_pixels(made):
     assert kinds == ["scatter", "scattergl"]
     assert len(few.data[1].x) == 100
     assert len(many.data[1].x) == 600
+
+
+def test_the_first_words_measure_the_window_and_warn():
+    """One long last job: nine of ten processors are busy while jobs come, a third in all."""
+    made = onega.site_report(hourly(), replicates=2, policies=("fcfs", "easy"))
+    page = to_markdown(made.document())
+    assert "The machine was 90 % busy" in page
+    assert "1 January 2024 08:00 to 22 January 2024 00:00 (from when the machine had filled" in page
+    assert "9 jobs of the log still ran at its last submission" in page
+    found = made.summary()
+    assert found["utilisation"] == pytest.approx(BUSY_OF_ALL)
+    assert found["window_utilisation"] == pytest.approx(0.9)
+    assert found["warnings"]
+    whole = onega.site_report(hourly(), replicates=2, policies=("fcfs", "easy"), window="whole")
+    assert "The machine was 31 % busy" in to_markdown(whole.document())
+
+
+def test_observed_and_simulated_rows_are_of_the_same_jobs():
+    log = hourly(days=30, long_last_job=False)
+    some = log.with_columns(
+        pl.when(pl.col("job") > 200).then(pl.col("wait")).alias("wait"), note="some waits"
+    )
+    found = compare_settings(some, onega.Cluster(10), ("fcfs", "easy"), n=2, rng=1)
+    assert found.counted is not None
+    assert found.counted.sum() == len(log) - 200
+    waits = found.on_log["fcfs"].jobs["wait"].to_numpy()[found.counted]
+    assert found.value("mean(wait)", "fcfs") == pytest.approx(waits.mean())
+
+
+@pytest.mark.parametrize(
+    ("procs", "nodes", "busy", "words"),
+    [
+        (80_000, None, 500 / 64, "nodes of 64 cores"),
+        (80_000, 1000, 500 / 80, "1,000 nodes of 80 processors"),
+        (100, None, 250.0, "nodes of 2 processors"),
+    ],
+)
+def test_watts_are_assumed_by_the_node(procs, nodes, busy, words):
+    """250 W for each of 80 000 cores would be 20 MW."""
+    power, said = assumed_power(procs, nodes)
+    assert power.busy[-1] == pytest.approx(busy)
+    assert words in said
+    given, said = assumed_power(procs, nodes, (1000.0, 400.0))
+    assert given.busy[-1] == pytest.approx(2 * busy)
+    assert said.startswith("as given: 1,000 W busy and 400 W idle per node")
+
+
+def test_work_that_a_slow_clock_puts_off_is_not_saved():
+    """A machine that is full throughout: at 80 % of the clock and 60 % of the watts, a quarter."""
+    submit = np.arange(1000) * 2000.0
+    jobs = {"submit": submit, "runtime": np.full(1000, 72_000.0), "procs": np.ones(1000, int)}
+    log = onega.Workload(jobs).with_machine(10)
+    power = onega.Power((300.0, 500.0), (0.0, 0.0))
+    found = compare_settings(log, onega.Cluster(10), ("easy",), power=power, n=2, rng=1)
+    assert found.saved_on_log(found.clocks[-1]) == pytest.approx(1 - 0.6 / SLOW)
+
+
+# One quantity, one number; words for a director; nothing gained over reality.
+
+
+def tables_of(made):
+    return {table.title: table for table in made.document().tables()}
+
+
+def test_the_logs_figures_and_those_of_resamples_stand_apart(made):
+    """Each table is of one or of the other, and says which."""
+    found, tables = made.answers.settings, tables_of(made)
+    over = found.replicated
+    for kind in ("Rules", "Clocks"):
+        assert f"{kind}, on this log" in tables
+        assert f"{kind}, over {over}" in tables
+    alone = {row[0].split(" ")[0]: row for row in tables["Rules, on this log"].rows}
+    many = {row[0].split(" ")[0]: row for row in tables[f"Rules, over {over}"].rows}
+    assert "observed" not in many
+    for name in found.policies:
+        assert alone[name][1] == humanise_seconds(found.value("mean(wait)", name))
+        assert "to" not in alone[name][1]  # no range of something else behind it
+        wait = found.interval("mean(wait)", name)
+        assert many[name][1] == humanise_seconds(wait.mean)
+        assert wait.low <= wait.mean <= wait.high
+    energy = tables["Clocks, on this log"].rows
+    assert energy[1][2] == percent(found.saved_on_log(found.clocks[1]))
+
+
+def test_the_first_screen_is_for_a_director(made):
+    document = made.document()
+    short = document.sections[0]
+    said = document.title + document.subtitle
+    for block in short.blocks:
+        if isinstance(block, Facts):
+            said += " ".join(f"{one.label} {one.value} {one.meaning}" for one in block.items)
+        else:
+            said += block.text
+    assert "site.swf" not in said
+    assert not re.search(r"ρ|λ|KS|p-value|seed 00|spf|fcfs|`|--", said)
+    assert "first come, first served" in said
+    assert "site.swf" in " ".join(document.sections[-1].blocks[0].items)
+
+
+def test_a_log_that_names_its_machine_gives_the_title(log):
+    named = onega.Workload(
+        log.table, log.meta.noting("named", header=("Computer: IBM SP2", "Installation: KTH"))
+    )
+    made = onega.site_report(named, policies=("fcfs", "easy"), replicates=2)
+    assert made.document().title == "IBM SP2, KTH"
+
+
+def test_gains_are_against_the_simulated_present_rule_never_against_what_happened(log):
+    """Users waited ten times as long as any simulation says: that is no gain of a policy."""
+    waits = 10.0 * onega.simulate(log, 64, "easy").jobs["wait"].to_numpy() + 3600
+    slow = onega.Workload(log.table.with_columns(wait=waits), log.meta)
+    made = onega.site_report(slow, policies=("easy", "conservative"), replicates=3)
+    flat = made.summary()
+    assert flat["present_policy"] in ("easy", "conservative")
+    assert flat["present_against_observed"] < 0.1
+    verdict = made.document().sections[0].blocks[0].text
+    assert "optimistic" in verdict
+    found = made.answers.settings
+    observed = made.answers.history.summary()["mean_wait"]
+    gain = observed - found.value("mean(wait)", found.best)
+    assert humanise_seconds(gain) not in to_markdown(made.document())
+    chosen = onega.site_report(
+        slow, policies=("easy", "conservative"), present="conservative", replicates=3
+    )
+    assert chosen.answers.settings.present == "conservative"
+    assert "| conservative (present) |" in to_markdown(chosen.document())
+
+
+def test_a_gain_that_may_be_chance_is_not_called_one(made):
+    found = made.answers.settings
+    for name in found.policies:
+        gain = found.shorter(name)
+        assert found.surely_better(name) == (gain.low > 0)
+    short = made.document().sections[0].blocks[1]
+    rule = next(one for one in short.items if one.label == "Another scheduling rule")
+    assert rule.value.endswith("less") == (
+        found.best != found.present and found.surely_better(found.best)
+    )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 import onega
 from onega.core.errors import OnegaError, QueueingError, SimulationError
 from onega.pages import to_html, to_markdown
-from onega.reproduce.adequacy import reproduce_adequacy, runs_in
+from onega.reproduce.adequacy import reproduce_adequacy, runs_in, settings_in
 from onega.reproduce.limits import reproduce_limits
 from onega.reproduce.rumyantsev_2014 import reproduce_rumyantsev_2014
 from onega.reproduce.rumyantsev_2018 import Experiment, reproduce_rumyantsev_2018
@@ -20,6 +22,23 @@ def test_hpcwlds_constants_come_out():
     half = "Equations (4), (9)/widths 0.5,0.5, s = 2"
     assert [flat[f"{half}/{way}"] for way in ("by (4)", "by (9)", "exact")] == [7 / 8] * 3
     assert "no log was given" in " ".join(flat["not_made"])
+
+
+def test_the_conjecture_is_refuted_by_three_numbers():
+    made = reproduce_rumyantsev_2014()
+    flat = made.summary()
+    found = {
+        law: [flat[f"Conjecture on (3)/{law}/{way}"] for way in ("C", "C, saturated simulation")]
+        for law in ("exponential", "constant", "hyperexponential")
+    }
+    for law, expected in (("exponential", 7 / 8), ("constant", 5 / 6)):
+        assert found[law][0] == pytest.approx(expected, rel=1e-12)
+    assert round(found["hyperexponential"][0], 3) == 0.964
+    for exact, simulated in found.values():
+        assert simulated == pytest.approx(exact, rel=0.02)
+    text = to_markdown(made.document())
+    assert "lacks the factor 1/Σn" in text
+    assert "C depends on the law of run times" in text
 
 
 def test_the_recursion_is_the_simulated_fcfs(log):
@@ -116,6 +135,27 @@ def test_three_runs_have_three_pairs(log):
     table = made.tables()[0]
     assert len(table.columns) == 7
     assert made.summary()["figures"] == 1
+
+
+def test_waits_that_are_near_count_as_the_same(log):
+    made = reproduce_adequacy(runs(log), policies=(), same_within=10.0)
+    assert made.summary()["Table I/100/different waits"] == 0
+
+
+def test_the_model_of_slurm_takes_the_settings_of_the_runs(log, tmp_path):
+    """Runs of a folder bring their scheduler's settings; a cycle an hour apart shows."""
+    for number in (1, 2):
+        onega.write(log, tmp_path / f"run-{number}.swf")
+    assert settings_in(tmp_path) is None
+    seldom = "bf_interval=3600,bf_window=1,sched_interval=3600,defer"
+    (tmp_path / "report.json").write_text(json.dumps({"scheduler_parameters": seldom}))
+    found = settings_in(tmp_path)
+    assert found.bf_interval == 3600
+    stock = reproduce_adequacy([log, log], policies=("slurm",)).summary()
+    as_run = reproduce_adequacy([log, log], policies=("slurm",), slurm=found).summary()
+    assert as_run["Models/slurm:as run/900"] > stock["Models/slurm/900"]
+    expected = onega.simulate(log, log.meta.procs, onega.Policy("slurm", slurm=found))
+    assert as_run["Models/slurm:as run/mean wait, s"] == expected.summary()["mean_wait"]
 
 
 def test_adequacy_refuses_what_is_undefined(log):

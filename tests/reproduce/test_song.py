@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 
 import onega
-from onega.core.chains import temporal_summary
 from onega.core.errors import TraceError
+from onega.core.workload.chains import temporal_summary
 from onega.pages import to_html
-from onega.reproduce import printed_song as printed
-from onega.reproduce.song import NEEDS, reproduce_song
-from onega.reproduce.song_estimates import class_shapes, pairs_of
-from onega.reproduce.song_logs import drawn_for, song_logs, song_name
-from onega.reproduce.song_notes import NOTES
+from onega.reproduce.song import printed
+from onega.reproduce.song.estimates import class_shapes, pairs_of
+from onega.reproduce.song.logs import drawn_for, song_logs, song_name
+from onega.reproduce.song.notes import NOTES
+from onega.reproduce.song.song import NEEDS, reproduce_song
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,11 @@ from itertools import pairwise
 import numpy as np
 
 import onega
-from onega.core.cluster import RateControl
+from onega.core.machine.cluster import RateControl
 from onega.core.policy import Policy, Priority
 from onega.core.rng import generator, seed_sequence
-from onega.core.schedule import Schedule
-from onega.core.workload import Workload
+from onega.core.schedule.schedule import Schedule
+from onega.core.workload.workload import Workload
 from reference import schedulers
 from reference.schedulers import Control, Job, Outcome
 
@@ -64,6 +64,7 @@ ORDERS = ["fcfs", "lcfs", "spf", "lpf", "saf", "xf", "wfp3", "unicef", *FITTED, 
 POLICIES = [
     *[(order, backfill) for order in ORDERS for backfill in (None, "easy", "conservative")],
     *[(order, None) for order in ("lcfs-pr", "spf-pr", "lpf-pr")],
+    ("fcfs", "easy-2018"),
 ]
 CONTROLS = ["none", "random", "queue", "workload"]
 

@@ -7,8 +7,8 @@ from math import isclose, isnan
 
 import numpy as np
 
-from onega.kernels import detailed_codes as codes
-from onega.simulation.detailed_problem import Outcome, Problem
+from onega.kernels.machine import codes
+from onega.simulation.machine.problem import Outcome, Problem
 
 DONE = (codes.COMPLETED, codes.TIMEOUT)
 

@@ -9,7 +9,7 @@ import pytest
 
 import onega
 from onega import Cluster, Policy, Power, RateControl, SimulationError, Workload
-from onega.core.cluster import OnegaWarning
+from onega.core.machine.cluster import OnegaWarning
 from onega.core.policy import Priority
 
 
@@ -83,6 +83,14 @@ def test_no_policy_at_all(policy):
 def test_preemptive_orders_take_no_backfilling(order, backfill):
     with pytest.raises(SimulationError, match=f"{order} preempts"):
         onega.simulate(log(), 4, f"{order}+{backfill}")
+
+
+def test_backfilling_as_printed_in_2018_is_for_fcfs_on_a_plain_machine():
+    assert str(Policy.parse("easy-2018")) == "fcfs+easy-2018"
+    with pytest.raises(SimulationError, match="first come, first served alone"):
+        Policy.parse("spf+easy-2018")
+    with pytest.raises(SimulationError, match="doesn't know 'easy-2018'"):
+        onega.simulate(log(), onega.Cluster(4, overheads=onega.Overheads(1)), "easy-2018")
 
 
 def test_text_forms():

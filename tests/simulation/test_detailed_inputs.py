@@ -35,17 +35,17 @@ from onega import (
     UserLimits,
     Workload,
 )
-from onega.core.machine_state import MachineState
+from onega.core.machine.state import MachineState
 from onega.core.rng import seed_sequence
-from onega.kernels import detailed_codes as codes
-from onega.simulation.detailed import find_misfits
-from onega.simulation.detailed_arrivals import Circumstances
-from onega.simulation.detailed_build import prepare
-from onega.simulation.detailed_caps import Capacity, _daily
-from onega.simulation.detailed_draws import Outages, draw_failures, listed, merge
-from onega.simulation.detailed_groups import Users
-from onega.simulation.detailed_order import by_submission
-from onega.simulation.setup import stable_order
+from onega.kernels.machine import codes
+from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.machine.build import prepare
+from onega.simulation.machine.caps import Capacity, _daily
+from onega.simulation.machine.draws import Outages, draw_failures, listed, merge
+from onega.simulation.machine.groups import Users
+from onega.simulation.machine.machine import find_misfits
+from onega.simulation.machine.order import by_submission
+from onega.simulation.pool.setup import stable_order
 
 GIB = 2.0**30
 
@@ -748,8 +748,8 @@ def test_a_law_that_draws_nonsense_is_refused():
 
 
 def test_measured_overheads_can_be_used():
-    from onega.comparison.overheads import OverheadLaw, Release
-    from onega.comparison.overheads import Overheads as Measured
+    from onega.comparison.adequacy.overheads import OverheadLaw, Release
+    from onega.comparison.adequacy.overheads import Overheads as Measured
 
     law = OverheadLaw.fit([1.0, 2.0, 4.0])
     cluster = Cluster(2, overheads=Measured(law, law, OverheadLaw.fit([0.5]), Release()))
@@ -785,12 +785,18 @@ def test_why_jobs_do_not_fit_nodes():
         ("node", (2,)),
         ("node", (3, 5)),
     ]
-    assert found[0].why == "wider than the machine of 20 processors"
-    assert found[1].why == "more memory on one node than any node of the machine has (256)"
-    assert found[2].why == "the nodes of the machine don't have what they need, all together"
+    assert found[0].why == "wider than the machine of 20 processors, with 21"
+    assert found[1].why == (
+        "they need 300 B of memory on one node, and the largest node of the machine has 256 B"
+    )
+    assert found[2].why == (
+        "the nodes of the machine don't have what they need, all together: the first needs 8 × "
+        "(processors 1, memory 0 B, GPUs 1), a node has at most "
+        "(processors 8, memory 256 B, GPUs 4), nodes: 3"
+    )
     refused = found[0].error(5)
     assert str(refused) == (
-        "1 of 5 jobs can't be simulated: wider than the machine of 20 processors (job 1)"
+        "1 of 5 jobs can't be simulated: wider than the machine of 20 processors, with 21 (job 1)"
     )
     assert find_misfits(workload, cluster, demands=demands) == found
 

@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from onega.kernels import detailed_codes as codes
-from onega.simulation import detailed_run
-from onega.simulation.detailed_problem import Outcome, Problem
+from onega.kernels.machine import codes
+from onega.simulation.machine import run as detailed_run
+from onega.simulation.machine.problem import Outcome, Problem
 from reference.detailed import run_exactly
 from reference.detailed_problems import MECHANISMS, random_mixture, random_problem
 from simulation.detailed_checks import CHECKS, History, check

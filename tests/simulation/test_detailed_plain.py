@@ -9,14 +9,15 @@ import polars as pl
 import pytest
 
 import onega
-from onega.core.cluster import RateControl
 from onega.core.errors import SimulationError
+from onega.core.machine.cluster import RateControl
 from onega.core.policy import Policy
 from onega.core.rng import seed_sequence
-from onega.simulation import detailed_memory, detailed_run
-from onega.simulation.detailed_arrivals import Circumstances
-from onega.simulation.detailed_build import prepare
-from onega.simulation.setup import in_rows, make_draws
+from onega.simulation.machine import memory as detailed_memory
+from onega.simulation.machine import run as detailed_run
+from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.machine.build import prepare
+from onega.simulation.pool.setup import in_rows, make_draws
 from reference.detailed_problems import MECHANISMS, random_mixture, random_problem
 from simulation.cases import CONTROLS, random_case
 
@@ -136,7 +137,6 @@ def test_logs_that_are_too_small_grow(monkeypatch):
         whole = detailed_run.run(problem)
         with monkeypatch.context() as patched:
             patched.setattr(detailed_memory, "LOG_ROOM", 3)
-            patched.setattr(detailed_memory, "MOST_ROOM", 3)
             assert_same(detailed_run.run(problem), whole)
 
 

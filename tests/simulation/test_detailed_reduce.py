@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from onega.simulation.detailed_reduce import reduced
+from onega.simulation.machine.reduce import reduced
 from reference.detailed_problems import MECHANISMS, random_problem
 
 

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 import onega
-from onega.kernels import detailed_codes as codes
-from onega.simulation.detailed_problem import Sleep
-from onega.simulation.detailed_result import make_schedule
+from onega.kernels.machine import codes
+from onega.simulation.machine.problem import Sleep
+from onega.simulation.machine.result import make_schedule
 from reference.detailed import run
 from reference.detailed_build import Draft, build
 

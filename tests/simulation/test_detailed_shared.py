@@ -11,10 +11,11 @@ import pytest
 import onega
 from onega.core.policy import Policy
 from onega.core.rng import seed_sequence
-from onega.simulation.detailed_arrivals import Circumstances
-from onega.simulation.detailed_build import prepare
-from onega.simulation.detailed_memory import Memory
-from onega.simulation.detailed_shapes import row_of_job
+from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.machine.build import prepare
+from onega.simulation.machine.memory import make_machine
+from onega.simulation.machine.reduce import reduced
+from onega.simulation.machine.shapes import row_of_job
 
 PROCS = 16
 
@@ -148,29 +149,24 @@ def test_the_machine_at_the_beginning():
     log = made_log()
     demands = {"job": log.table["job"], "licence": np.ones(len(log))}
     ready = prepared(log, cluster, demands=demands)
-    memory = Memory(ready.problem(ready.first_horizon()))
-    nodes = memory.problem.nodes
-    capacity, hosts = nodes.capacity[memory.numbers], nodes.partition[memory.numbers]
-    row = [*capacity.ravel(), *nodes.shared]
-    arrays = memory.arrays
-    assert arrays["free"].tolist() == capacity.ravel().tolist()
-    for name in ("avail", "later", "window", "both"):
-        assert arrays[name].tolist() == row
-    totals = [capacity[hosts == part].sum(axis=0).tolist() for part in (0, 1)]
-    for name in ("total_avail", "total_both"):
-        assert arrays[name].reshape(2, -1).tolist() == totals
-    assert arrays["scratch_capacity"].tolist() == arrays["capacity_now"].tolist() == [2.0]
-    assert arrays["up"].all()
-    assert arrays["usable"].all()
-    assert not arrays["draining"].any()
-    assert (arrays["since"] == memory.problem.t0).all()
-    bits = np.unpackbits(arrays["bits"].view(np.uint8), bitorder="little")
-    assert np.flatnonzero(bits).tolist() == list(range(71))  # and one behind the last
-    awake = np.unpackbits(arrays["depth_bits"].view(np.uint8), bitorder="little")
-    assert np.flatnonzero(awake).tolist() == list(range(70))
-    for name in ("slots", "links"):
-        spare = arrays[name]["spare"]
-        assert spare.tolist() == list(range(spare.size))[::-1]
+    problem = reduced(ready.problem(ready.first_horizon()))
+    machine = make_machine(ready.problem(ready.first_horizon()))
+    hosts = machine.nodes["partition"]
+    assert hosts.tolist() == sorted(hosts.tolist())  # a partition's nodes stand together
+    capacity = problem.nodes.capacity[machine.nodes["number"]]
+    assert (problem.nodes.partition[machine.nodes["number"]] == hosts).all()
+    assert machine.free.tolist() == machine.capacity.tolist() == capacity.tolist()
+    for part in (0, 1):
+        one = machine.partitions[part]
+        assert (hosts[one["first"] : one["last"]] == part).all()
+        assert one["spare"] == capacity[hosts == part, 0].sum()
+    assert machine.resources["free"].tolist() == [2.0]
+    assert machine.nodes["up"].all()
+    assert machine.nodes["usable"].all()
+    assert not machine.nodes["draining"].any()
+    assert (machine.nodes["since"] == problem.t0).all()
+    for table in (machine.slots, machine.links):
+        assert table["spare"].tolist() == list(range(table.size))
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import onega
-from onega.core.cluster import RateControl
-from onega.core.events import Events
+from onega.core.machine.cluster import RateControl
+from onega.core.machine.events import Events
 from onega.core.policy import Policy
 from onega.core.rng import seed_sequence
-from onega.kernels.detailed_next import NEAR
-from onega.simulation import detailed_run
-from onega.simulation.detailed_arrivals import Circumstances
-from onega.simulation.detailed_build import prepare
-from onega.simulation.detailed_problem import Outcome, Problem
+from onega.simulation.machine import run as detailed_run
+from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.machine.build import prepare
+from onega.simulation.machine.problem import Outcome, Problem, Sleep
 from reference.detailed import run_exactly
 from reference.detailed_build import Draft, build
 from reference.detailed_problems import MECHANISMS, mixtures, random_mixture, random_problem
@@ -96,6 +95,22 @@ def test_a_cancelled_dependent_does_not_prolong_the_run():
 
 def test_a_reservation_of_no_length_moves_when_somebody_starts_in_its_way():
     assert check(random_problem(11_031, MECHANISMS["wake ahead in a pool"]))
+
+
+def test_a_rate_that_an_arrival_changes_moves_the_calendar_of_the_plan():
+    """Reservations are told by the work clock: at another rate the plan is another."""
+    jobs = [{"submit": 0, "procs": 1, "work": 64}]
+    jobs += [{"submit": 0, "procs": 1, "work": 0} for _ in range(5)]
+    jobs += [{"submit": 64, "procs": 1, "work": 64}]
+    draft = Draft(
+        jobs,
+        capacity=[[1]],
+        policies=[("fcfs", "easy")],
+        reservations=[(0, 192, 0, [1]), (128, 192, 0, [1])],
+        sleep=Sleep(np.array([0.0]), np.array([64.0]), wake_ahead=True),
+        rates=RateControl("workload", rates=(0.5, 1.0), k_low=(0.0,), k_high=(64.0,)),
+    )
+    assert check(build(draft))
 
 
 def test_a_failed_node_whose_reservation_ends_gives_nothing():
@@ -265,7 +280,7 @@ def test_equal_where_more_run_than_stand_near(overheads):
     out = detailed_run.run(problem)
     changes = np.concatenate([out.attempt_start, out.attempt_end])
     signs = np.repeat([1, -1], out.attempt_start.size)
-    assert signs[np.argsort(changes, kind="stable")].cumsum().max() > 2 * NEAR
+    assert signs[np.argsort(changes, kind="stable")].cumsum().max() > 64
     assert check(problem)
 
 

@@ -8,11 +8,11 @@ import pytest
 import onega
 from onega.core.policy import Policy
 from onega.core.rng import seed_sequence
-from onega.kernels import engine
-from onega.kernels.detailed_loop import run
-from onega.simulation.detailed_arrivals import Circumstances
-from onega.simulation.detailed_build import prepare
-from onega.simulation.detailed_memory import Memory
+from onega.kernels.machine.loop import run
+from onega.kernels.pool import engine
+from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.machine.build import prepare
+from onega.simulation.machine.memory import make_machine, outcome
 from onega.simulation.priority import NO_FUNCTION
 
 PROCS, USERS = 16, 5
@@ -39,18 +39,18 @@ def test_usage_is_what_was_held_by_how_long_ago_that_was(half_life):
     rule = Policy.parse("multifactor+easy").knowing("runtime")
     seed = seed_sequence(1)
     ready = prepare(log, cluster, rule, Circumstances(), enforce_limits=False, seed=seed)
-    memory = Memory(ready.problem(ready.first_horizon()))
-    assert run(memory.address, NO_FUNCTION, 10**6) == engine.DONE
-    out, now = memory.outcome(), memory.state["now"][0]
+    machine = make_machine(ready.problem(ready.first_horizon()))
+    assert run(machine, NO_FUNCTION, 10**6) == engine.DONE
+    out, clock = outcome(machine), machine.clock[0]
+    now = float(clock["now"])
     since, until = (2.0 ** (-(now - edge) / half_life) for edge in (out.start, out.end))
     used = log.column("procs") * half_life / np.log(2) * (until - since)
-    user = memory.arrays["user"]
-    expected = np.bincount(user, used, USERS)
+    expected = np.bincount(machine.jobs["user"], used, USERS)
     # Nobody holds anything any more. The engine's unit is (h/ln 2)·2^(…) processor-seconds.
-    unit = half_life / np.log(2) * 2.0 ** (-(now - memory.state["epoch"][0]) / half_life)
-    np.testing.assert_allclose(memory.arrays["users"]["usage"] * unit, expected, rtol=1e-11)
-    np.testing.assert_allclose(memory.state["usage"][0] * unit, used.sum(), rtol=1e-11)
-    assert not memory.arrays["users"]["held"].any()
+    unit = half_life / np.log(2) * 2.0 ** (-(now - clock["epoch"]) / half_life)
+    np.testing.assert_allclose(machine.users["usage"] * unit, expected, rtol=1e-11)
+    np.testing.assert_allclose(clock["usage"] * unit, used.sum(), rtol=1e-11)
+    assert not machine.users["held"].any()
 
 
 def test_nobody_has_used_anything_at_the_beginning():

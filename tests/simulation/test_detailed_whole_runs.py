@@ -26,10 +26,10 @@ from onega import (
     Workload,
     simulate,
 )
-from onega.simulation import detailed
-from onega.simulation.detailed import simulate_detailed
-from onega.simulation.detailed_arrivals import Circumstances
-from onega.simulation.detailed_build import Prepared
+from onega.simulation.machine import machine as detailed
+from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.machine.build import Prepared
+from onega.simulation.machine.machine import simulate_detailed
 
 DAY = 86400.0
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import onega
 from onega.core.policy import Policy
-from onega.kernels.easy import LONGEST_QUEUE
-from onega.simulation import run, setup
+from onega.kernels.pool.easy import LONGEST_QUEUE
+from onega.simulation.pool import run, setup
 
 
 def made_log(rng, jobs, procs, load):

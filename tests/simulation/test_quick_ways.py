@@ -13,7 +13,7 @@ import pytest
 
 import onega
 from onega.core.policy import Policy, Priority
-from onega.core.workload import Workload
+from onega.core.workload.workload import Workload
 from reference.schedulers import Control
 from simulation.cases import compare, random_case
 

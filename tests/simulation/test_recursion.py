@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import onega
 from onega import QueueingError, workload_recursion
-from onega.core.workload import Workload
+from onega.core.workload.workload import Workload
 from reference import recursion as twin
 
 
@@ -42,6 +42,28 @@ def test_independent_release_is_the_twin(case, seed):
     out = workload_recursion(gaps, service, widths, servers=servers, release="independent")
     assert out.delay.tolist() == delays
     assert out.busy.tolist() == busy
+
+
+@settings(max_examples=100, deadline=None)
+@given(customers(), st.integers(0, 2**32))
+def test_the_vectors_are_the_twin_s(case, seed):
+    gaps, service, widths, servers = case
+    each = np.random.default_rng(seed).integers(0, 9, (len(gaps), servers)).tolist()
+    for release, work in (("concurrent", service), ("independent", each)):
+        expected = twin.workload_vectors(gaps, work, widths, servers, release)
+        out = workload_recursion(
+            gaps, work, widths, servers=servers, release=release, keep_vectors=True
+        )
+        assert out.vectors.tolist() == expected
+        rows = np.arange(len(gaps))
+        assert out.vectors[rows, np.array(widths) - 1].tolist() == out.delay.tolist()
+        assert (out.vectors > 0).sum(axis=1).tolist() == out.busy.tolist()
+
+
+def test_vectors_are_kept_only_if_asked_for_and_if_they_fit():
+    assert workload_recursion([1], [1], [1], servers=2).vectors is None
+    with pytest.raises(QueueingError, match="keep_vectors"):
+        workload_recursion([1] * 10, [1] * 10, [1] * 10, servers=10**8, keep_vectors=True)
 
 
 @settings(max_examples=100, deadline=None)

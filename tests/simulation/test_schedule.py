@@ -11,7 +11,7 @@ import pytest
 import onega
 from onega import Cluster, Power, RateControl, Schedule, SimulationError, Workload
 from onega.core.intervals import batch_means, mean_interval
-from onega.core.meta import Meta
+from onega.core.workload.meta import Meta
 
 
 def workload(n: int = 200, seed: int = 0, **columns) -> Workload:
@@ -372,3 +372,10 @@ def test_a_simulation_observed_is_the_same_schedule(policy):
     assert {k: v for k, v in seen.summary().items() if k not in skip} == {
         k: v for k, v in made.summary().items() if k not in skip
     }
+
+
+def test_breakdowns_have_the_names_of_the_log():
+    jobs = {"submit": [0.0, 1.0], "runtime": [1.0, 1.0], "procs": [1, 1], "user": [1, 2]}
+    log = onega.Workload(jobs, onega.Meta(labels={"user": {1: "ann"}}))
+    table = onega.simulate(log, 2).by("user")
+    assert table.select("user", "name").rows() == [(1, "ann"), (2, "2")]

@@ -5,7 +5,7 @@ import polars as pl
 from hypothesis import strategies as st
 
 from onega import Meta, Workload
-from onega.core.schema import JOB_TABLE, STATUSES
+from onega.core.workload.schema import JOB_TABLE, STATUSES
 
 seconds = st.one_of(
     st.integers(0, 10**6).map(float),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from onega import TraceError
 from onega.traces import files
-from onega.traces.files import Limits, atomic_writer, blocks, line_blocks, sample, whole
+from onega.traces.files import Limits, blocks, line_blocks, log_writer, sample, whole
 
 PACK = {
     ".gz": gzip.compress,
@@ -143,7 +143,7 @@ def test_what_cannot_be_opened(tmp_path):
 @pytest.mark.parametrize("suffix", ["", *PACK])
 def test_written_whole(tmp_path, suffix):
     path = tmp_path / f"a.txt{suffix}"
-    with atomic_writer(path) as out:
+    with log_writer(path) as out:
         out.write(b"hello")
         assert not path.exists()
     assert whole(path) == b"hello"
@@ -158,7 +158,7 @@ def test_a_failure_leaves_what_was_there(tmp_path):
     path.write_bytes(b"before")
 
     def fails():
-        with atomic_writer(path) as out:
+        with log_writer(path) as out:
             out.write(b"half")
             raise RuntimeError("no more")
 
@@ -170,7 +170,7 @@ def test_a_failure_leaves_what_was_there(tmp_path):
 
 def test_what_cannot_be_written(tmp_path):
     for path, message in ((tmp_path, "directory"), (tmp_path / "no" / "a", "can't be written")):
-        with pytest.raises(TraceError, match=message), atomic_writer(path):
+        with pytest.raises(TraceError, match=message), log_writer(path):
             pass
 
 
@@ -179,7 +179,7 @@ def test_a_pipe_is_written_directly(tmp_path):
     os.mkfifo(pipe)
     end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # or opening it for writing would wait
     try:
-        with atomic_writer(pipe) as out:
+        with log_writer(pipe) as out:
             out.write(b"x")
         assert os.read(end, 10) == b"x"
     finally:
@@ -191,7 +191,7 @@ def test_a_pipe_is_written_directly(tmp_path):
 def test_a_link_stays_a_link(tmp_path):
     (tmp_path / "real").write_bytes(b"old")
     (tmp_path / "link").symlink_to("real")
-    with atomic_writer(tmp_path / "link") as out:
+    with log_writer(tmp_path / "link") as out:
         out.write(b"new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_bytes() == b"new"

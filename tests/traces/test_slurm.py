@@ -144,7 +144,7 @@ def test_states(out, state):
 
 
 @pytest.mark.parametrize("state", ["RUNNING", "PENDING", "PD", "SUSPENDED", "COMPLETING", "R"])
-def test_unfinished_jobs_are_left_out(out, state):
+def test_unfinished_jobs_are_kept_apart(out, state):
     log = onega.read(
         sacct(
             out,
@@ -155,8 +155,10 @@ def test_unfinished_jobs_are_left_out(out, state):
     )
     assert log.table["job"].to_list() == [1]
     finding = log.meta.report.findings[0]
-    assert (finding.rule, finding.action, finding.count) == ("unfinished", "dropped", 1)
+    assert (finding.rule, finding.action, finding.count) == ("unfinished", "kept apart", 1)
     assert finding.examples[0]["line"] == 3
+    assert log.meta.report.dropped == 0
+    assert sum(log.meta.unfinished.values()) == 1
 
 
 def test_steps_are_folded(out):
@@ -173,7 +175,8 @@ def test_steps_are_folded(out):
         )
     )
     assert log.table["job"].to_list() == [1, 2]
-    assert log.table["memory"].to_list() == [2.5 * 2**20, None]
+    # What the largest task used belongs to the job: a quarter of it to each of 4 processors.
+    assert log.table["memory"].to_list() == [2.5 * 2**20 / 4, None]
     assert log.table["cpu_time"].to_list() == [100.0, 1.0]
     assert log.table["requested_memory"].to_list() == [4 * 2**30, 4 * 2**30]
     assert log.meta.report.count("steps_folded") == 3
@@ -277,7 +280,9 @@ def test_errors(out, header, row, field, message):
 
 def test_dump_without_end_times(out):
     rows = [f"{n}|1700000000|Unknown|Unknown|4|RUNNING" for n in range(1, 4)]
-    with pytest.raises(TraceError, match=r"no job is left; 3 dropped.*not finished.*line 2"):
+    with pytest.raises(
+        TraceError, match=r"no job is left; 3 kept apart.*not finished.*3 RUNNING.*line 2"
+    ):
         onega.read(sacct(out, "JobID|Submit|Start|End|NCPUS|State", *rows))
 
 

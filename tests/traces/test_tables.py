@@ -8,7 +8,7 @@ import pytest
 
 import onega
 from onega import TraceError
-from onega.traces.mapping import ColumnMap, column_map, with_flags
+from onega.traces.tables.mapping import ColumnMap, column_map, with_flags
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_wrong_maps(table, columns, message):
         ("[machine]\nprocs = 0", "positive whole"),
         ("[states]\na = 'great'", "accepted: failed"),
         ("timezone = 'Europe/Atlantis'", "no time zone"),
-        ("= = =", "not TOML"),
+        ("= = =", "not a TOML file"),
     ],
 )
 def test_wrong_map_files(table, tmp_path, text, message):
@@ -303,8 +303,9 @@ def test_states_of_several_kinds(table):
             "submit,runtime,procs,status", "0,1,1,5", "1,1,1,RUNNING", "2,1,1,-1", "3,1,1,Timeout"
         )
     )
-    assert log.table["status"].to_list() == ["cancelled", None, None, "timeout"]
+    assert log.table["status"].to_list() == ["cancelled", None, "timeout"]
     assert log.meta.report.count("unfinished") == 1
+    assert log.meta.unfinished == {"RUNNING": 1}
 
 
 def test_typed_columns(tmp_path):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.core.meta import Meta
-from onega.core.workload import Workload
+from onega.core.workload.meta import Meta
+from onega.core.workload.workload import Workload
 
 EPOCH = 978307200.0
 

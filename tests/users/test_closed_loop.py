@@ -12,7 +12,7 @@ from logs import planted_log
 
 import onega
 from onega import Cluster, ExperimentError, RateControl, ReactiveUsers, Workload, closed_loop
-from onega.core.meta import Meta
+from onega.core.workload.meta import Meta
 from reference.closed_loop import naive_closed_loop
 
 WEEK = 604_800.0

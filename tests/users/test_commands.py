@@ -68,3 +68,10 @@ def test_closed_loop(paths, capsys):
     assert "closed loop" in out
     code, _, err = run(capsys, "closed-loop", path, "--policy", "spf-pr")
     assert (code, "preempts" in err) == (2, True)
+
+
+def test_groups_of_a_log_that_does_not_say_how_large_the_machine_is(paths, tmp_path, capsys):
+    onega.write(onega.read(paths / "grouped.swf"), tmp_path / "grouped.csv")
+    code, out, _ = run(capsys, "groups", str(tmp_path / "grouped.csv"), "--procs", "64", "--json")
+    assert code == 0
+    assert json.loads(out)["users"] == 40

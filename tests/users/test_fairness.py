@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onega
-from onega.core.fairness import jain
+from onega.core.schedule.fairness import jain
 
 
 @given(st.lists(st.floats(0, 1e200), min_size=1, max_size=20))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from logs import planted_log
 
 from onega import ExperimentError, Schedule, Workload, feedback
-from onega.core.meta import Meta
-from onega.experiment.feedback_fit import (
+from onega.core.workload.meta import Meta
+from onega.experiment.users.feedback_fit import (
     GROUPS,
     Observations,
     UserModels,
@@ -21,7 +21,7 @@ from onega.experiment.feedback_fit import (
     permuted,
     shifted,
 )
-from onega.experiment.feedback_state import cut_points, levels_of, seen_at_submission
+from onega.experiment.users.feedback_state import cut_points, levels_of, seen_at_submission
 
 
 def random_log(seed, n=40):

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from logs import grouped_log
 
-from onega.core.chains import autocorrelation, equal_neighbours, floor_power
-from onega.core.distances import ks_distance
 from onega.core.errors import ModelError
+from onega.core.workload.chains import autocorrelation, equal_neighbours, floor_power
+from onega.core.workload.distances import ks_distance
 from onega.models import Markov, UserGroups, compose, group_users, load, suggest_groups
-from onega.models.users_clusters import clara, job_kinds, nearest, pam, user_distances
-from onega.models.users_mixture import JobMixture
+from onega.models.users.clusters import clara, job_kinds, nearest, pam, user_distances
+from onega.models.users.mixture import JobMixture
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +196,7 @@ class TestPoorLogs:
             group_users(alone)
         assert group_users(alone, 1).to_polars()["share_of_users"].to_list() == [1.0]
         assert (
-            UserGroups.fit(alone, groups=1).sample(200, rng=1).column("user").tolist() == [7] * 200
+            UserGroups.fit(alone, groups=1).sample(200, rng=1).column("user").tolist() == [1] * 200
         )
         assert suggest_groups(alone).suggested == 1
 

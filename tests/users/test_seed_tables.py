@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import onega
-from onega.core.distances import ks_distance
-from onega.experiment.feedback_state import cut_points, seen_at_submission
+from onega.core.workload.distances import ks_distance
+from onega.experiment.users.feedback_state import cut_points, seen_at_submission
 
 
 @pytest.fixture

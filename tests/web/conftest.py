@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 
 from onega.web.app import make_app
-from onega.web.server import listen
+from onega.web.server import configure, listen
 from onega.web.settings import Settings
 
 PATIENCE = 120.0
@@ -26,7 +26,7 @@ class Client(httpx.Client):
         opened = listen("127.0.0.1", 0)
         self.address = f"http://127.0.0.1:{opened.getsockname()[1]}"
         super().__init__(base_url=self.address, timeout=PATIENCE)
-        self.server = uvicorn.Server(uvicorn.Config(self.app, log_level="error"))
+        self.server = uvicorn.Server(configure(self.app, settings))
         self.thread = threading.Thread(target=self.server.run, args=([opened],), daemon=True)
         self.thread.start()
         while not self.server.started:

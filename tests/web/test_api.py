@@ -10,9 +10,11 @@ import polars as pl
 import pytest
 
 import onega
-from onega.core.cluster import Power, RateControl
+from onega.core.machine.cluster import Power, RateControl
 from onega.models import MODELS
 from onega.web import api
+from onega.web.api_runs import compared
+from onega.web.store import Item
 
 LINE = "{n} {submit} {n} {run} {width} -1 -1 {width} 60 -1 1 {user} 1 1 1 1 -1 -1"
 LINES = [
@@ -132,7 +134,10 @@ def test_runs_side_by_side(client, runs):
     waits = [run["result"]["mean_wait"] for run in runs]
     assert rows["mean_wait"]["values"] == waits
     assert rows["mean_wait"]["change"] == [0.0, pytest.approx(waits[1] / waits[0] - 1)]
-    assert rows["mean_wait"]["best"] == [False, True]
+    ends = [[run["result"][f"mean_wait_{end}"] for end in ("low", "high")] for run in runs]
+    apart = None not in ends[0] + ends[1] and ends[1][1] < ends[0][0]
+    assert rows["mean_wait"]["best"] == [False, apart]
+    assert not any(any(row["best"]) for key, row in rows.items() if key != "mean_wait")
     assert [line["name"] for line in found["figure"]["data"]] == ["fcfs", "easy"]
     colours = {line["line"]["color"] for line in found["figure"]["data"]}
     assert len(colours) == 2
@@ -166,19 +171,31 @@ def test_a_model_is_fitted_and_sampled(client, log):
     assert pl.read_parquet(io.BytesIO(table.content)).equals(expected.table)
 
 
-def test_sizing_is_the_formula(client, log):
-    found = client.get(
-        "/api/sizing", params={"log": log["id"], "procs": 100, "load_factor": 2}
-    ).json()
+def test_sizing_is_the_verdict(client, log):
+    """The page's yes or no is `onega.stability`'s; ρ stays the formula's."""
     text = client.get(f"/api/logs/{log['id']}/download", params={"format": "parquet"}).content
-    table = pl.read_parquet(io.BytesIO(text))
-    expected = onega.stability(onega.Workload(table, onega.Meta(procs=64)), procs=100)
-    assert found["summary"]["C"] == expected.C
-    assert found["summary"]["rho"] == pytest.approx(2 * expected.rho, rel=1e-12)
-    curve = found["curve"]
-    place = int(np.argmin(np.abs(np.array(curve["procs"]) - 100)))
-    at = onega.stability(expected.widths, procs=curve["procs"][place])
-    assert curve["C"][place] == pytest.approx(at.C, rel=1e-12)
+    jobs = onega.Workload(pl.read_parquet(io.BytesIO(text)), onega.Meta(procs=64))
+    seen = set()
+    for procs, factor in ((64, 1), (64, 4), (100, 1), (100, 3), (500, 1)):
+        query = {"log": log["id"], "procs": procs, "load_factor": factor}
+        found = client.get("/api/sizing", params=query).json()
+        own = onega.stability(jobs, procs=procs)
+        expected = onega.stability(jobs, procs=procs, arrival_rate=factor * own.arrival_rate)
+        summary = found["summary"]
+        assert summary["C"] == expected.C
+        assert summary["rho"] == pytest.approx(expected.rho, rel=1e-12)
+        assert summary["offered_load"] == pytest.approx(expected.offered_load, rel=1e-12)
+        low, high = (summary[f"saturation_utilisation_{end}"] for end in ("low", "high"))
+        assert low - 1e-9 <= expected.utilisation_at_limit <= high + 1e-9
+        if summary["stable"] is not None:
+            assert summary["stable"] == expected.stable
+            assert found["headline"].startswith({True: "Yes: ", False: "No: "}[expected.stable])
+        seen.add(summary["stable"])
+        assert max(found["curve"]["measured"]) <= 1
+    assert {True, False} <= seen
+    today = client.get("/api/sizing", params={"log": log["id"]}).json()["summary"]
+    assert today["stable"] is onega.stability(jobs).stable  # measured at just this size
+    assert today["min_procs"] == pytest.approx(onega.stability(jobs).min_procs, rel=0.02)
 
 
 def test_sizing_without_a_log(client):
@@ -223,7 +240,7 @@ REFUSED = [
     ({"power": {"busy": [-1]}}, "power"),
     ({"unknown": 1}, "unknown"),
     ({"knowledge": "all"}, "knowledge"),
-    ({"cluster": "procs = "}, "no TOML"),
+    ({"cluster": "procs = "}, "not a TOML file"),
     ({"cluster": "prcs = 4"}, "prcs"),
     (
         {"cluster": '[[partitions]]\nname = "a"\nprocs = 64\npolicy = "slurm:/etc/passwd"'},
@@ -294,3 +311,22 @@ def test_what_can_be_chosen_is_listed(client):
     assert set(found["models"]) == set(MODELS)
     for name in found["policies"]:
         onega.Policy.parse(name)
+
+
+@pytest.mark.parametrize(
+    ("ends", "best"),
+    [
+        ([(10.0, 20.0), (30.0, 40.0)], [True, False]),
+        ([(10.0, 31.0), (30.0, 40.0)], [False, False]),
+        ([(10.0, 20.0), (None, None)], [False, False]),
+        ([(10.0, 20.0)], [False]),
+    ],
+)
+def test_the_best_is_called_so_only_where_intervals_are_apart(ends, best):
+    results = [
+        {"mean_wait": 1.0, "mean_wait_low": low, "mean_wait_high": high} for low, high in ends
+    ]
+    items = [Item("0" * 12, "runs", "x", 0.0, result=one) for one in results]
+    row = next(one for one in compared(items) if one["key"] == "mean_wait")
+    assert row["best"] == best
+    assert row["sure"] == any(best)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import socket
 from pathlib import Path
 
 import pytest
@@ -93,6 +95,86 @@ def fuzz(label, page, examples):
 @pytest.mark.parametrize("label", OPERATIONS)
 def test_no_request_breaks_the_page(fuzzed, label):
     fuzz(label, fuzzed, 12)
+
+
+DEEP = 20_000
+MALFORMED = {
+    "empty": b"",
+    "cut short": b'{"log": "',
+    "no JSON": b"log=1&policy=easy",
+    "not UTF-8": b'{"name": "\xff\xfe"}',
+    "half a surrogate": b'{"name": "\\ud800", "log": "\\udfff", "target": "\\ud800<1"}',
+    "NUL": b'{"name": "a\\u0000b", "log": "\\u0000", "target": "\\u0000"}',
+    "a list": b"[]",
+    "null": b"null",
+    "a number of thousands of digits": b'{"jobs": ' + b"9" * 10_000 + b', "seed": 1}',
+    "numbers that are none": b'{"jobs": NaN, "load": Infinity, "procs": -Infinity, "seed": 1e999}',
+    "nested lists": b"[" * DEEP + b"]" * DEEP,
+    "nested objects": b'{"log":' * DEEP + b"1" + b"}" * DEEP,
+    "keys twice": b'{"log": "0123456789abcdef", "log": 5, "log": null}',
+    "many keys": b"{" + b",".join(b'"k%d": %d' % (n, n) for n in range(20_000)) + b"}",
+    "a long text": b'{"policy": "' + b"a" * 500_000 + b'", "cluster": "' + b"[" * 300_000 + b'"}',
+    "binary": bytes(range(256)) * 100,
+}
+"""Bodies that no description would lead to."""
+CONTENT_TYPES = (
+    "application/json",
+    "application/json; charset=utf-16",
+    "text/plain",
+    "multipart/form-data",
+    "",
+)
+
+
+@pytest.mark.parametrize("body", MALFORMED)
+def test_no_malformed_body_breaks_the_page(fuzzed, body):
+    content = MALFORMED[body]
+    for label, operation in OPERATIONS.items():
+        if operation.method.lower() != "post" or label.endswith("/api/logs"):
+            continue
+        path = operation.path.replace("{id}", fuzzed.known["models"])
+        for kind in CONTENT_TYPES:
+            answer = fuzzed.post(path, content=content, headers={"content-type": kind})
+            assert 400 <= answer.status_code < 500, (label, kind, answer.text)
+            assert isinstance(answer.json()["error"], str)
+            assert len(answer.text) < 2000
+    item = fuzzed.post("/api/logs", params={"name": "x"}, content=content)
+    assert item.status_code in (202, 400, 422)
+    assert fuzzed.get("/api/health").status_code == 200
+
+
+REQUESTS = {
+    "no request": b"\x00\x01\x02\r\n\r\n",
+    "no host": b"GET / HTTP/1.1\r\n\r\n",
+    "two lengths": b"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n"
+    b"Content-Length: 2\r\n\r\nab",
+    "a length below nothing": b"POST /api/runs HTTP/1.1\r\nHost: localhost\r\n"
+    b"Content-Length: -1\r\n\r\n",
+    "length and chunks": b"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "broken chunks": b"POST /api/runs HTTP/1.1\r\nHost: localhost\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+    "a long head": b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 200_000 + b"\r\n\r\n",
+    "a broken query": b"GET /api/runs?log=%ff%00&%zz=1 HTTP/1.1\r\nHost: localhost\r\n"
+    b"Connection: close\r\n\r\n",
+    "a broken path": b"GET /api/runs/%ff%fe%00 HTTP/1.1\r\nHost: localhost\r\n"
+    b"Connection: close\r\n\r\n",
+    "broken cookies": b'GET / HTTP/1.1\r\nHost: localhost\r\nCookie: \xff=;;="\r\n'
+    b"Connection: close\r\n\r\n",
+    "an unknown method": b"BREW / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    "another protocol": b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+    b"Connection: upgrade\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_no_malformed_request_breaks_the_page(fuzzed, request_):
+    place = ("127.0.0.1", fuzzed.base_url.port)
+    with socket.create_connection(place, timeout=60) as wire, contextlib.suppress(ConnectionError):
+        wire.sendall(REQUESTS[request_])
+        answer = b"".join(iter(lambda: wire.recv(1 << 16), b""))
+        assert not answer.startswith(b"HTTP/1.1 5"), answer
+    assert fuzzed.get("/api/health").status_code == 200
 
 
 @pytest.mark.verification

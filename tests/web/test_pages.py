@@ -163,7 +163,7 @@ def serving(state, *more):
 
 
 def test_the_command_serves_until_it_is_stopped(tmp_path):
-    with serving(tmp_path) as (address, said):
+    with serving(tmp_path, "--token", "none") as (address, said):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
         assert httpx.get(f"{address}api/health").json()["status"] == "ok"
         taken = [
@@ -179,6 +179,18 @@ def test_the_command_serves_until_it_is_stopped(tmp_path):
     assert said[1] == 0
     assert "the page is closed" in said[0]
     assert "Traceback" not in said[0]
+
+
+def test_a_machine_of_others_gets_a_token(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSH_CONNECTION", "a session from elsewhere")
+    with serving(tmp_path) as (address, said):
+        base, token = address.split("?token=")
+        assert httpx.get(base).status_code == 401
+        headers = {"authorization": f"Bearer {token}"}
+        assert httpx.get(base, headers=headers).status_code == 200
+    told = [line for line in said[0].splitlines() if "token" in line]
+    assert len(told) == 1
+    assert "--token none" in told[0]
 
 
 def test_another_address_gets_a_token(tmp_path):
@@ -205,3 +217,27 @@ def test_a_built_wheel_holds_the_page(tmp_path):
         files = [path for path in (HERE / kind).iterdir() if path.is_file()]
         assert files
         assert {f"onega/web/{kind}/{path.name}" for path in files} <= held
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (
+            "The log doesn't say how large the machine is: with --procs N its load is shown.",
+            "The log doesn't say how large the machine is: say so when uploading, and its load is "
+            "shown.",
+        ),
+        (
+            "dates were read as UTC; say timezone= or --timezone",
+            "dates were read as UTC; say the zone when uploading",
+        ),
+        (
+            "or take the log as it is (--resample none), without intervals",
+            "or take the log as it is, without intervals",
+        ),
+        ("is used already; give --state DIR", "is used already"),
+        ("It waits 3 - 4 s.", "It waits 3 - 4 s."),
+    ],
+)
+def test_the_page_has_fields_and_no_flags(said, shown):
+    assert TEMPLATES.filters["for_page"](said) == shown

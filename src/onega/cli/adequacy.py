@@ -10,9 +10,12 @@ import typer
 
 from onega.cli.console import emit_json, emit_table, out, progress, remark, remark_report
 from onega.cli.options import (
+    ColumnOption,
     FromOption,
     JsonOption,
+    MapOption,
     ProcsOption,
+    TimezoneOption,
     TraceArgument,
     figures_option,
     read_trace,
@@ -20,12 +23,13 @@ from onega.cli.options import (
 from onega.core.errors import SimulationError, suggest
 
 if TYPE_CHECKING:
-    from onega.comparison.adequacy import Adequacy
-    from onega.comparison.events import EventLog
-    from onega.comparison.site import SiteAdequacy
+    from onega.comparison.adequacy.adequacy import Adequacy
+    from onega.comparison.adequacy.events import EventLog
+    from onega.comparison.adequacy.site import SiteAdequacy
+    from onega.core.machine.cluster import Cluster
     from onega.core.policy import Knowledge
-    from onega.core.schedule import Schedule
-    from onega.core.workload import Workload
+    from onega.core.schedule.schedule import Schedule
+    from onega.core.workload.workload import Workload
 
 SecondsOption = Annotated[
     float | None,
@@ -53,6 +57,14 @@ def adequacy(
         ),
     ] = None,
     procs: ProcsOption = None,
+    cluster: Annotated[
+        Path | None,
+        typer.Option(
+            "--cluster",
+            metavar="FILE.toml",
+            help="For --simulate: the machine, with its nodes, queues and fair share.",
+        ),
+    ] = None,
     reference: SecondsOption = None,
     tolerance: Annotated[
         float,
@@ -72,6 +84,9 @@ def adequacy(
     ] = None,
     figures: Annotated[Path | None, figures_option("adequacy")] = None,
     format: FromOption = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
+    timezone: TimezoneOption = None,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
     """Measure how far a model's schedule is from the real one: P, in seconds.
@@ -85,16 +100,20 @@ def adequacy(
         raise SimulationError(
             f"--knowledge {knowledge}: {suggest(str(knowledge), ('estimate', 'runtime'))}"
         )
-    log = _side(real, format, procs)
+    if cluster is not None and simulate is None:
+        raise SimulationError("--cluster is for --simulate; two logs are compared as they are")
+    how = {"format": format, "map_file": map_file, "columns": column, "timezone": timezone}
+    log = _side(real, procs, how)
     if simulate is not None:
         if not hasattr(log, "table"):
             raise SimulationError("--simulate takes a log, not a folder of event logs")
         known = cast("Knowledge | None", knowledge)
-        site = _simulate(log, simulate, reference=reference, knowledge=known)
+        machine = None if cluster is None else _machine(cluster, procs, log)
+        site = _simulate(log, simulate, machine, reference=reference, knowledge=known)
         best, others, log = site.results[site.best], site, site.observed
     else:
         assert model is not None
-        best, others = _compare(log, _side(model, format, procs), reference, tolerance), None
+        best, others = _compare(log, _side(model, procs, how), reference, tolerance), None
     best = _counting(best, same_within)
     if json:
         emit_json(best.summary() if others is None else others.summary())
@@ -108,13 +127,19 @@ def adequacy(
         _draw(best, figures)
 
 
-def _side(path: Path, format: str | None, procs: int | None) -> Any:  # noqa: ANN401
+def _machine(file: Path, procs: int | None, log: Workload) -> Cluster:
+    from onega.cli.simulate_machine import MachineFlags, build_cluster
+
+    return build_cluster(MachineFlags(procs=procs, cluster=file), log.meta.procs)
+
+
+def _side(path: Path, procs: int | None, how: dict[str, Any]) -> Any:  # noqa: ANN401
     """Read a log, or put the schedule of a folder with event logs together."""
     if path.is_dir():
-        from onega.comparison.events import EventLog
+        from onega.comparison.adequacy.events import EventLog
 
         return EventLog.read(path).schedule()
-    return read_trace(path, format=format, procs=procs)
+    return read_trace(path, procs=procs, **how)
 
 
 def _compare(
@@ -123,7 +148,7 @@ def _compare(
     reference: float | None,
     tolerance: float,
 ) -> Adequacy:
-    from onega.comparison.adequacy import adequacy as measure
+    from onega.comparison.adequacy.adequacy import adequacy as measure
 
     result = measure(real, model, reference=reference, tolerance=tolerance)
     remark_report(result.report)
@@ -131,16 +156,22 @@ def _compare(
 
 
 def _simulate(
-    log: Workload, policies: str, *, reference: float | None, knowledge: Knowledge | None
+    log: Workload,
+    policies: str,
+    machine: Cluster | None,
+    *,
+    reference: float | None,
+    knowledge: Knowledge | None,
 ) -> SiteAdequacy:
-    from onega.comparison.site import site_adequacy
+    from onega.comparison.adequacy.site import site_adequacy
 
     names = [name.strip() for name in policies.split(",") if name.strip()]
     with progress("simulating", total=1.0) as done:
         site = site_adequacy(
             log,
             names,
-            procs=log.meta.procs,
+            procs=None if machine is not None else log.meta.procs,
+            cluster=machine,
             reference=reference,
             knowledge=knowledge,
             progress=done,
@@ -205,7 +236,7 @@ def _print_site(site: SiteAdequacy, title: str) -> None:
 
 
 def _write_events(folder: Path, log: Any, result: Adequacy) -> None:  # noqa: ANN401
-    from onega.comparison.events import EventLog
+    from onega.comparison.adequacy.events import EventLog
 
     sides: dict[str, EventLog] = {"real": EventLog.of(log)}
     if result.model is not None:

@@ -16,10 +16,10 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from onega import __version__
-from onega.cli.console import be_quiet, fail, say_compiling
+from onega.cli.console import be_quiet, fail, remark, say_compiling
 from onega.cli.examples import epilog
 from onega.core.errors import OnegaError
-from onega.kernels import news
+from onega.kernels import compile_events as news
 
 COMMANDS: tuple[str, ...] = (
     "describe",
@@ -40,6 +40,7 @@ COMMANDS: tuple[str, ...] = (
     "limits",
     "adequacy",
     "virtual",
+    "golden",
     "demo",
     "report",
     "serve",
@@ -56,7 +57,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Schedulers and machines": ("simulate", "cluster", "compare-policies", "plan", "sweep"),
     "Workload models": ("fit", "sample", "compare", "groups", "feedback", "closed-loop"),
     "Theory": ("stability", "limits"),
-    "Against reality": ("adequacy", "virtual"),
+    "Against reality": ("adequacy", "virtual", "golden"),
     "To look at": ("demo", "report", "serve", "reproduce"),
 }
 """Headings of ``onega --help``."""
@@ -164,6 +165,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     # Importing makes hundreds of thousands of objects that live on: don't go through them often.
     gc.set_threshold(200_000, 20, 50)
     news.listeners[:] = [say_compiling]
+    news.troubles[:] = [remark]
     try:
         code = make_command().main(args=arguments, prog_name="onega", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):

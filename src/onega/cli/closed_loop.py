@@ -20,7 +20,7 @@ from onega.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from onega.core.schedule import Schedule
+    from onega.core.schedule.schedule import Schedule
 
 PolicyOption = Annotated[str, typer.Option("--policy", metavar="P", help="fcfs, easy, spf+easy, …")]
 BaselineOption = Annotated[
@@ -62,8 +62,8 @@ def closed_loop(
     ``--procs`` is the machine to simulate; users know the queues of the log's own machine.
     """
     from onega.core.rng import seed_sequence
-    from onega.experiment import closed_loop as module
-    from onega.experiment.closed_loop_users import ReactiveUsers
+    from onega.experiment.users import closed_loop as module
+    from onega.experiment.users.reactive_users import ReactiveUsers
 
     log = read_trace(trace, format=format, map_file=map_file, columns=column, timezone=timezone)
     entropy = seed_sequence(seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,8 +24,8 @@ from onega.core.errors import SimulationError, name_some
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from onega.core.cluster import Cluster
-    from onega.simulation.detailed_fit import Misfit
+    from onega.core.machine.cluster import Cluster
+    from onega.simulation.machine.fit import Misfit
 
 DOES_NOT_FIT = 2
 
@@ -48,13 +49,12 @@ def init(
 
     A file that is there already is left as it is.
     """
-    from onega.core.cluster_template import TEMPLATE
+    from onega.core.files import write_text
+    from onega.core.machine.template import TEMPLATE
 
-    try:
-        with file.open("x", encoding="utf-8") as new:
-            new.write(TEMPLATE)
-    except FileExistsError:
-        raise SimulationError(f"{file} is there already; it is left as it is") from None
+    if os.path.lexists(file):
+        raise SimulationError(f"{file} is there already; it is left as it is")
+    write_text(file, TEMPLATE)
     if json:
         emit_json({"path": str(file)})
     else:
@@ -82,11 +82,11 @@ def check(
     than any node has, beyond a limit, or that a power cap never lets start. Exits with code 2 if
     there are any.
     """
-    from onega.core.cluster_file import read_settings
-    from onega.core.cluster_settings import make_cluster
-    from onega.simulation.detailed import find_misfits
+    from onega.core.machine.file import read_settings
+    from onega.core.machine.settings import make_cluster
+    from onega.simulation.machine.machine import find_misfits
     from onega.traces.cleaning import simulable
-    from onega.traces.named import read_table
+    from onega.traces.tables.named import read_table
 
     settings = read_settings(file)
     wants = None if demands is None else read_table(demands)

@@ -25,7 +25,7 @@ from onega.core.errors import ModelError
 if TYPE_CHECKING:
     from onega.comparison.compare import Comparison
     from onega.comparison.compare_models import ModelComparison
-    from onega.core.workload import Workload
+    from onega.core.workload.workload import Workload
 
 _COLUMNS = {
     "ks_procs": "KS\nwidth",

@@ -38,7 +38,7 @@ from onega.cli.options import (
 from onega.cli.simulate_machine import MachineFlags, build_cluster
 
 if TYPE_CHECKING:
-    from onega.experiment.policies import PolicyComparison
+    from onega.experiment.replicates.policies import PolicyComparison
 
 
 def register(app: typer.Typer) -> None:
@@ -99,10 +99,11 @@ def compare_policies(
 ) -> None:
     """Run a log under several policies, and on resamples of it: what differs for sure.
 
+    With --resample none the log alone, which takes one run a policy and has no intervals.
     Every policy gets the same jobs, so that differences are the policies'.
     """
-    from onega.experiment import policies as module
-    from onega.experiment.replicates import MEASURES
+    from onega.experiment.replicates import policies as module
+    from onega.experiment.replicates.replicates import MEASURES
 
     names = listed("--policies", policies)
     read = read_source(
@@ -146,26 +147,44 @@ def compare_policies(
 
 
 def _speak(result: PolicyComparison, procs: int) -> None:
+    """Print a table for each measure: the log's own figures apart from those of replicates."""
     found = result.replicates
-    first = found.policies[0]
+    percent = f"{100 * found.level:g} %"
     table = result.to_polars()
-    rows: list[tuple[str, ...]] = []
     for measure in found.measures:
         part = table.filter(table["measure"] == measure.key).to_dicts()
         numbers = [row[key] for row in part for key in ("on_log", "mean") if row[key] is not None]
         size, unit = measure.readable([float(np.median(numbers))])
-        rows.append((f"[{measure.words}{f', {unit}' if unit else ''}]", "", "", "", ""))
-        rows += [_row(row, size) for row in part]
-    percent = f"{100 * found.level:g} %"
-    columns = ("", "the log", "mean", percent, f"minus {first} ({percent})")
-    emit_table(f"{procs} processors, {len(found)} replicates", rows, columns)
-    if found.resampled:
-        kind = f"{percent}: the middle of the resamples, how far one log can be trusted"
-    else:
-        kind = f"{percent}: Student's interval of the mean over replicates"
-    out().print(f"{kind}. *: the difference's interval leaves out zero.", markup=False)
+        rows = [_row(row, size) for row in part]
+        over, first = "resample" if found.resampled else "sample", found.policies[0]
+        columns: tuple[str, ...] = ("", "log\nitself", f"{over}\nmean", f"\n{percent}")
+        columns += (f"{over} mean\nminus {first} ({percent})",)
+        if found.single:
+            rows = [(row[0], row[1], row[4]) for row in rows]
+            columns = ("", "on the log", f"minus {first}")
+        title = f"{measure.words}{f', {unit}' if unit else ''}"
+        emit_table(title, rows, columns)
+    out().print(_key(result, procs, percent), markup=False)
     for line in notes(result):
         out().print(line, markup=False)
+
+
+def _key(result: PolicyComparison, procs: int, percent: str) -> str:
+    """Say what the columns are."""
+    found = result.replicates
+    if found.single:
+        return (
+            f"{procs} processors. One run each, of the log as it is: nothing is known of how sure "
+            "a difference is."
+        )
+    if found.resampled:
+        kind = f"{len(found)} resamples and their middle {percent}: how far one log can be trusted"
+    else:
+        kind = f"{len(found)} samples and Student's {percent} interval of their mean"
+    return (
+        f"{procs} processors. The first column is the log itself, all others are {kind}. "
+        "*: the difference's interval leaves out zero."
+    )
 
 
 def _row(row: dict[str, Any], size: float) -> tuple[str, ...]:
@@ -179,8 +198,10 @@ def _row(row: dict[str, Any], size: float) -> tuple[str, ...]:
     ends = f"{cell('low')}..{cell('high')}" if row["low"] is not None else ""
     apart = ""
     if row["difference"] is not None:
-        apart = f"{cell('difference')} ({cell('difference_low')}..{cell('difference_high')})"
-        apart += "*" if row["sure"] else " "
+        apart = cell("difference")
+        if row["difference_low"] is not None:
+            apart += f" ({cell('difference_low')}..{cell('difference_high')})"
+            apart += "*" if row["sure"] else " "
     return row["policy"], cell("on_log"), cell("mean"), ends, apart
 
 

@@ -15,12 +15,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from onega.core.plain import plain
+from onega.core.json_safe import plain
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from onega.core.report import Report
+    from onega.core.workload.report import Report
 
 
 def out() -> Console:
@@ -86,10 +86,24 @@ def emit_table(title: str, rows: Iterable[Sequence[Any]], columns: Sequence[str]
     """Print a table; columns after the first are aligned right."""
     table = Table(title=title, title_justify="left", header_style="bold")
     for number, name in enumerate(columns):
-        table.add_column(name, justify="left" if number == 0 else "right")
+        # Folded, never cut off: half an interval is worse than two lines.
+        table.add_column(name, justify="left" if number == 0 else "right", overflow="fold")
     for row in rows:
         table.add_row(*(escape(show(cell)) for cell in row))
-    out().print(table)
+    print_table(table)
+
+
+UNBOUNDED = 10_000
+"""Columns that no table needs."""
+
+
+def print_table(table: Table) -> None:
+    """Print a table; into a pipe or a file at its own width, whatever that is."""
+    console = out()
+    if not console.is_terminal:
+        unbounded = console.options.update(max_width=UNBOUNDED)
+        console.width = max(console.width, console.measure(table, options=unbounded).maximum)
+    console.print(table)
 
 
 def show(value: Any) -> str:  # noqa: ANN401
@@ -137,7 +151,7 @@ def progress(description: str, total: float | None = None) -> Iterator[Any]:
 @contextmanager
 def warnings_as_remarks() -> Iterator[None]:
     """Say Onega's own warnings in one line on stderr, each once; leave others as they are."""
-    from onega.core.cluster import OnegaWarning
+    from onega.core.machine.cluster import OnegaWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", OnegaWarning)

@@ -22,8 +22,8 @@ from onega.cli.options import (
 from onega.core.errors import suggest
 
 if TYPE_CHECKING:
-    from onega.core.report import Report
-    from onega.core.workload import Workload
+    from onega.core.workload.report import Report
+    from onega.core.workload.workload import Workload
 
 
 def register(app: typer.Typer) -> None:
@@ -51,6 +51,30 @@ def convert(
         bool,
         typer.Option("--jitter", help="With --clean: spread equal submit times (needs --seed)."),
     ] = False,
+    anonymise: Annotated[
+        bool,
+        typer.Option("--anonymise", help="Replace users, groups and all other names."),
+    ] = False,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            "--key",
+            metavar="FILE",
+            help="With --anonymise: the same pseudonyms each time; made if it isn't there.",
+        ),
+    ] = None,
+    shift_times: Annotated[
+        bool, typer.Option("--shift-times", help="With --anonymise: move the log by secret weeks.")
+    ] = False,
+    keep_names: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep-names", metavar="COLUMN", help="With --anonymise: queue, partition, …"
+        ),
+    ] = None,
+    unfinished: Annotated[
+        bool, typer.Option("--unfinished", help="Write the jobs that still ran or waited instead.")
+    ] = False,
     from_format: FromOption = None,
     to_format: Annotated[
         str | None, typer.Option("--to", metavar="FORMAT", help="swf, csv or parquet.")
@@ -73,6 +97,8 @@ def convert(
         fail("--keep, --flurries and --jitter are for --clean")
     if jitter and seed is None:
         fail("--jitter draws at random and needs --seed")
+    if not anonymise and (key is not None or shift_times or keep_names):
+        fail("--key, --shift-times and --keep-names are for --anonymise")
     unknown = next((name for name in keep or () if name not in RULES), None)
     if unknown is not None:
         fail(f"no cleaning rule {unknown!r}; {suggest(unknown, RULES)}")
@@ -85,6 +111,7 @@ def convert(
         columns=column,
         timezone=timezone,
         procs=procs,
+        rows="unfinished" if unfinished else "finished",
     )
     reports = {"read": log.meta.report}
     jobs_in = len(log)
@@ -92,12 +119,27 @@ def convert(
         log, reports["clean"] = _cleaned(
             source, log, keep or [], flurries=flurries, jitter=jitter, seed=seed
         )
+    if anonymise:
+        log = _anonymised(log, key, keep_names or [], shift_times=shift_times)
     reports["write"] = write(log, target, to_format)
     remark_findings(str(target), reports["write"])
     if json:
         emit_json(_summary(source, target, jobs_in, log, reports))
     else:
         remark(f"{target}: {len(log)} of {jobs_in} jobs written")
+
+
+def _anonymised(log: Workload, key: Path | None, keep: list[str], *, shift_times: bool) -> Workload:
+    from onega.traces.anonymising import anonymise, key_from
+
+    secret = None
+    if key is not None:
+        secret, fresh = key_from(key)
+        if fresh:
+            remark(f"{key}: a new key; keep it secret, and apart from the log")
+    hidden = anonymise(log, key=secret, shift_times=shift_times, keep=keep)
+    remark(hidden.meta.provenance[-1])
+    return hidden
 
 
 def _cleaned(

@@ -13,7 +13,7 @@ from onega.cli.options import JsonOption, folder_that_can_be
 from onega.core.units import humanise_seconds
 
 if TYPE_CHECKING:
-    from onega.core.workload import Workload
+    from onega.core.workload.workload import Workload
     from onega.report.settings import Settings
     from onega.report.site import SiteReport
 
@@ -84,8 +84,8 @@ def demo(
 
 def make_jobs() -> Workload:
     """Draw the demonstration's jobs: always the same."""
-    from onega.core.workload import Workload
-    from onega.models.lublin import Lublin
+    from onega.core.workload.workload import Workload
+    from onega.models.published.lublin import Lublin
 
     drawn = Lublin().sample(JOBS, rng=SEED, load=LOAD, machine=PROCS)
     return Workload(drawn.table, replace(drawn.meta, source="Lublin and Feitelson's model"))
@@ -117,6 +117,7 @@ def _runs(made: SiteReport) -> dict[str, dict[str, Any]]:
 
 def _print(made: SiteReport) -> None:
     from onega.cli.describe_screen import print_description
+    from onega.queueing.words import percent
 
     answers = made.answers
     print_description(answers.description, brief=True)
@@ -127,12 +128,8 @@ def _print(made: SiteReport) -> None:
     assert answers.stability is not None
     for sentence in answers.stability.sentences()[:2]:
         out().print(f"  • {sentence}", markup=False)
-    usable = answers.saturation["fcfs"].utilisation_at_limit
-    out().print(
-        "  • The formula takes run times as independent of widths; here wide jobs run longer: "
-        f"measured on these jobs, first come, first served can use {usable:.0%} of the machine.",
-        markup=False,
-    )
+    usable = percent(answers.saturation["easy"].utilisation_at_limit)
+    out().print(f"  • Backfilling, measured the same way, can use {usable} of it.", markup=False)
     out().print("\nA model of these jobs, to make more of them", style="bold")
     out().print(f"  • {_model_words(made)}", markup=False)
 
@@ -197,6 +194,9 @@ def _flat(made: SiteReport) -> dict[str, Any]:
         **runs,
         "rho": stability.rho,
         "stable": stability.stable,
+        "verdict": stability.verdict.answer,
+        "offered_load": stability.offered_load,
+        "utilisation_at_limit": stability.utilisation_at_limit,
         "model": MODEL,
         "model_ks_runtime": models.comparison.summary()[f"{MODEL}.ks_runtime"],
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onega.cli.console import emit_json, remark
+from onega.cli.console import emit_json, fail, remark
 from onega.cli.options import (
     ColumnOption,
     FromOption,
@@ -16,11 +16,13 @@ from onega.cli.options import (
     ProcsOption,
     TimezoneOption,
     TraceArgument,
+    WindowOption,
     figures_option,
     read_trace,
 )
 
 if TYPE_CHECKING:
+    from onega.core.workload.workload import Workload
     from onega.traces.description import Description
 
 
@@ -33,8 +35,20 @@ def describe(
     trace: TraceArgument,
     json: JsonOption = False,  # noqa: FBT002
     brief: Annotated[bool, typer.Option("--brief", help="Print the first screen only.")] = False,  # noqa: FBT002
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="WHAT",
+            help="Count jobs and hours by user, account, queue, partition, state or month.",
+        ),
+    ] = None,
+    order: Annotated[
+        str, typer.Option("--order", metavar="hours|jobs", help="With --by: what comes first.")
+    ] = "hours",
     figures: Annotated[Path | None, figures_option("describe")] = None,
     procs: ProcsOption = None,
+    window: WindowOption = "log",
     format: FromOption = None,
     map_file: MapOption = None,
     column: ColumnOption = None,
@@ -46,7 +60,12 @@ def describe(
     log = read_trace(
         trace, format=format, map_file=map_file, columns=column, timezone=timezone, procs=procs
     )
-    description = onega.describe(log)
+    if by is not None:
+        if brief or figures is not None:
+            fail("--by prints one table; leave --brief and --figures out")
+        _print_breakdown(log, by, order, json=json)
+        return
+    description = onega.describe(log, window=window)
     if json:
         emit_json(description.summary())
     else:
@@ -55,6 +74,18 @@ def describe(
         print_description(description, brief=brief)
     if figures is not None:
         _write_figures(description, figures)
+
+
+def _print_breakdown(log: Workload, by: str, order: str, *, json: bool) -> None:
+    from onega.traces.description.shares import Share, breakdown
+
+    table = breakdown(log, by, order=order)  # type: ignore[arg-type]
+    if json:
+        emit_json({"source": log.meta.source, "by": by, "order": order, "rows": table.to_dicts()})
+        return
+    from onega.cli.describe_screen import print_shares
+
+    print_shares([Share(*row) for row in table.iter_rows()], by, order=order)
 
 
 def _write_figures(description: Description, folder: Path) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
 from onega.cli.console import emit_table, out
-from onega.core.units import humanise_seconds
+from onega.core.units import humanise_seconds, quantity
+from onega.traces.description.shares import SHOWN
 from onega.traces.description.words import opening, sentences, share
 
 if TYPE_CHECKING:
     from onega.traces.description import Description
     from onega.traces.description.marginals import Marginal
+    from onega.traces.description.shares import Share
 
 HOUR = 3600.0
 
@@ -26,10 +28,21 @@ def print_description(description: Description, *, brief: bool = False) -> None:
     console.print()
     for sentence in sentences(description):
         console.print(f"  • {escape(sentence)}", soft_wrap=True)
+    for warning in description.warnings:
+        console.print(f"  [yellow]![/yellow] {escape(warning)}", soft_wrap=True)
     if brief:
         return
     console.print()
-    for details in (_distributions, _shape, _temporal, _estimates, _users, _cycles):
+    for details in (
+        _distributions,
+        _shape,
+        _temporal,
+        _estimates,
+        _users,
+        _shares,
+        _demands,
+        _cycles,
+    ):
         details(description)
     if description.missing:
         console.print("[italic]Not measured[/italic]")
@@ -138,7 +151,7 @@ def _estimates(description: Description) -> None:
         return
     rows = [
         ("jobs with an estimate", share(section.known)),
-        ("largest estimate", f"{section.maximum / HOUR:,.4g} h"),
+        ("largest estimate", f"{quantity(section.maximum / HOUR, 4)} h"),
         ("mean accuracy (run time / estimate)", _number(section.mean_accuracy)),
         ("ran longer than estimated: jobs", share(section.over_jobs)),
         ("ran longer than estimated: area", share(section.over_area)),
@@ -171,12 +184,53 @@ def _users(description: Description) -> None:
     emit_table(
         "Most active users",
         [
-            (f"user {one.user}", one.jobs, share(one.job_share), share(one.area_share),
+            (one.name, one.jobs, share(one.job_share), share(one.area_share),
              _number(one.mean_width), humanise_seconds(one.mean_runtime))
             for one in section.active
         ],
-        ("", "jobs", "share", "of area", "mean width", "mean run time"),
+        ("user", "jobs", "share", "of area", "mean width", "mean run time"),
     )  # fmt: skip
+
+
+def _shares(description: Description) -> None:
+    for by, rows in {} if description.shares is None else description.shares.tables().items():
+        print_shares(rows, by, most=len(rows) if by == "month" else SHOWN)
+
+
+def print_shares(
+    rows: Sequence[Share], by: str, *, order: str = "hours", most: int | None = None
+) -> None:
+    """Print jobs and processor hours by user, account, …; the first ``most``, then the rest."""
+    shown, rest = rows[:most], rows[len(rows[:most]) :]
+    lines = [
+        (row.name, row.jobs, share(row.job_share), _hours(row.hours), share(row.hour_share),
+         share(row.cumulative))
+        for row in shown
+    ]  # fmt: skip
+    if rest:
+        jobs, hours = sum(row.jobs for row in rest), sum(row.hours for row in rest)
+        parts = [sum(row.job_share for row in rest), sum(row.hour_share or 0 for row in rest)]
+        lines.append((f"{len(rest):,} more", jobs, share(parts[0]), _hours(hours),
+                      share(parts[1]), share(1.0)))  # fmt: skip
+    first = "in order" if by == "month" else f"most {'jobs' if order == 'jobs' else 'hours'} first"
+    emit_table(
+        f"By {by}, {first}",
+        lines,
+        (by, "jobs", "of jobs", "processor hours", "of hours", "cumulative"),
+    )
+
+
+def _demands(description: Description) -> None:
+    section = description.demands
+    if section is None:
+        return
+    rows = [
+        (f"{one.resource}, GiB" if one.resource == "memory" else one.resource, one.jobs,
+         share(one.job_share), _number(one.mean), f"{one.largest:,.4g}", _hours(one.hours))
+        for one in section.demands
+    ]  # fmt: skip
+    heads = ("resource", "jobs", "of jobs", "mean of a job", "largest", "hours")
+    emit_table("What jobs need beside processors", rows, heads)
 
 
 def _cycles(description: Description) -> None:
@@ -196,6 +250,10 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:,.2f}"
 
 
+def _hours(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def _amount(value: float | None, unit: str) -> str:
     """Write a value: times for people, areas in processor-hours, counts plain."""
     if value is None:
@@ -204,4 +262,4 @@ def _amount(value: float | None, unit: str) -> str:
         return humanise_seconds(value)
     if unit == "processor-s":
         value /= HOUR
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+    return quantity(value)

@@ -34,6 +34,10 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("onega simulate jobs.swf.gz --policy easy --events events.csv --out run", "with failures"),
         ("onega simulate jobs.swf.gz --policy easy --moldable 'amdahl(0.05, most=16)'", "moldable"),
     ),
+    "golden": (
+        ("onega golden jobs.swf.gz --policy easy -o easy.golden", "starts and ends, job by job"),
+        ("onega golden jobs.swf.gz --policy easy --check theirs.txt", "hold a program against it"),
+    ),
     "cluster init": (
         ("onega cluster init cluster.toml", "every setting, commented, switched off"),
     ),

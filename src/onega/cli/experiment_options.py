@@ -12,9 +12,9 @@ from onega.cli.options import read_trace
 from onega.core.errors import ExperimentError
 
 if TYPE_CHECKING:
-    from onega.core.workload import Workload
-    from onega.experiment.draws import Source
-    from onega.experiment.workers import Workers
+    from onega.core.workload.workload import Workload
+    from onega.experiment.replicates.draws import Source
+    from onega.experiment.workers.workers import Workers
 
 _REPLICATES = "Replicates"
 
@@ -34,7 +34,7 @@ ResampleOption = Annotated[
     typer.Option(
         "--resample",
         metavar="BY",
-        help="Resample the log by weeks or by users.",
+        help="weeks, users, or none: the log as it is, once.",
         rich_help_panel=_REPLICATES,
     ),
 ]
@@ -94,14 +94,14 @@ def chosen_workers(threads: int | None, processes: int | None, dask: str | None)
     if sum(one is not None for one in (threads, processes, dask)) > 1:
         raise ExperimentError("give one of --threads, --workers and --dask")
     if processes is not None:
-        from onega.experiment.worker_processes import Processes
+        from onega.experiment.workers.processes import Processes
 
         return Processes(processes)
     if dask is not None:
-        from onega.experiment.worker_dask import Dask
+        from onega.experiment.workers.dask import Dask
 
         return Dask(dask)
-    from onega.experiment.workers import Threads
+    from onega.experiment.workers.workers import Threads
 
     return Threads(threads)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +24,7 @@ from onega.cli.options import (
 from onega.core.errors import ExperimentError
 
 if TYPE_CHECKING:
-    from onega.experiment.feedback import Feedback
+    from onega.experiment.users.feedback import Feedback
 
 HoursOption = Annotated[
     str | None, typer.Option("--hours", metavar="A-B", help="Only this time of the day: 13-16.")
@@ -57,7 +58,7 @@ def feedback(
     timezone: TimezoneOption = None,
 ) -> None:
     """Find out from a log with waits how users react to the queue, and what is chance."""
-    from onega.experiment import feedback as module
+    from onega.experiment.users import feedback as module
 
     frame = _frame(hours)
     log = read_trace(
@@ -81,7 +82,7 @@ def _frame(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     begin, sign, end = text.partition("-")
-    if not (sign and begin.strip().isdigit() and end.strip().isdigit()):
+    if not (sign and all(re.fullmatch("[0-9]{1,2}", one.strip()) for one in (begin, end))):
         raise ExperimentError(f"--hours takes two hours of the day, e.g. 13-16; got {text!r}")
     return int(begin), int(end)
 

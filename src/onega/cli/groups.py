@@ -13,6 +13,7 @@ from onega.cli.options import (
     FromOption,
     JsonOption,
     MapOption,
+    ProcsOption,
     TimezoneOption,
     TraceArgument,
     figures_option,
@@ -35,6 +36,7 @@ def groups(
     trace: TraceArgument,
     number: GroupsOption = None,
     figures: FiguresOption = None,
+    procs: ProcsOption = None,
     json: JsonOption = False,  # noqa: FBT002
     format: FromOption = None,
     map_file: MapOption = None,
@@ -42,9 +44,11 @@ def groups(
     timezone: TimezoneOption = None,
 ) -> None:
     """Group the users of a log by what they submit: shares of area, jobs and users."""
-    from onega.models.users_clusters import suggest_groups
+    from onega.models.users.clusters import suggest_groups
 
-    log = read_trace(trace, format=format, map_file=map_file, columns=column, timezone=timezone)
+    log = read_trace(
+        trace, format=format, map_file=map_file, columns=column, timezone=timezone, procs=procs
+    )
     choice = suggest_groups(log, most=max(8, number or 0))
     wanted = choice.suggested if number is None else number
     result = choice.into(wanted)

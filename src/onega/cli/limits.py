@@ -18,7 +18,7 @@ from onega.cli.options import (
     figures_option,
     read_trace,
 )
-from onega.core.units import humanise_seconds
+from onega.core.units import humanise_seconds, quantity
 
 if TYPE_CHECKING:
     from onega.queueing.limits import Limits
@@ -200,15 +200,18 @@ def _speak(result: Limits, extra: dict[str, Any], finite: Loss | None) -> None:
         if f"simulated_{name}" not in extra:
             return ""
         low, high = extra[f"simulated_{name}_low"], extra[f"simulated_{name}_high"]
-        return f"  (simulated {low:.6g} to {high:.6g})"
+        return f"  (simulated {quantity(low, 6)} to {quantity(high, 6)})"
 
+    sentences = result.sentences()
+    if result.estimates is not None:  # what happened comes before what a model says
+        out().print(sentences.pop(0), markup=False, style="bold")
     rows: list[tuple[str, object]] = [
         ("arrival rate, per second", result.arrival_rate),
         ("mean service time", humanise_seconds(1 / result.service_rate)),
         ("mean limit", humanise_seconds(result.limit.mean)),
         ("widths", f"{result.widths.name}, mean {result.widths.mean:.4g}"),
-        ("mean busy servers", f"{result.mean_busy:.6g}{beside('mean_busy')}"),
-        ("variance of busy servers", f"{result.var_busy:.6g}{beside('var_busy')}"),
+        ("mean busy servers", f"{quantity(result.mean_busy, 6)}{beside('mean_busy')}"),
+        ("variance of busy servers", f"{quantity(result.var_busy, 6)}{beside('var_busy')}"),
         ("a task is served", result.p_task),
         ("a request is served", f"{result.p_serv:.6g}{beside('p_serv')}"),
         ("a request is lost", result.p_loss),
@@ -222,7 +225,7 @@ def _speak(result: Limits, extra: dict[str, Any], finite: Loss | None) -> None:
             (f"fewest servers, no queue, loss ≤ {extra['epsilon']:g}", extra["fewest_servers_loss"])
         )
     emit_table("Limits", rows, ("measure", "value"))
-    for sentence in result.sentences():
+    for sentence in sentences:
         out().print(sentence, markup=False)
     if finite is not None:
         out().print(

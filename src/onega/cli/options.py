@@ -12,8 +12,9 @@ from onega.cli.console import remark
 from onega.core.errors import SimulationError
 
 if TYPE_CHECKING:
-    from onega.core.report import Report
-    from onega.core.workload import Workload
+    from onega.core.workload.report import Report
+    from onega.core.workload.workload import Workload
+    from onega.traces.assembling import Rows
 
 TraceArgument = Annotated[
     Path, typer.Argument(metavar="TRACE", help="A job log (SWF, sacct, PBS, CSV, Parquet, …).")
@@ -41,6 +42,15 @@ ProcsOption = Annotated[
 ]
 SeedOption = Annotated[
     int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of everything random.")
+]
+WindowOption = Annotated[
+    str,
+    typer.Option(
+        "--window",
+        metavar="W",
+        help="Time over which the machine is measured: log (from when it has filled to the last "
+        "submission), whole, or START..END (dates, or times such as 2d..9d).",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -88,18 +98,19 @@ def read_trace(
     columns: list[str] | None = None,
     timezone: str | None = None,
     procs: int | None = None,
+    rows: Rows = "finished",
 ) -> Workload:
     """Read a log; say on stderr what was changed or left out.
 
     ``procs``, if given, is the machine's size whatever the log says.
     """
-    from onega.traces.mapping import column_map, with_flags
     from onega.traces.reading import read
+    from onega.traces.tables.mapping import column_map, with_flags
 
     mapping = None
     if map_file is not None or columns:
         mapping = with_flags(column_map(map_file), columns or ())
-    workload = read(path, format, columns=mapping, timezone=timezone)
+    workload = read(path, format, columns=mapping, timezone=timezone, rows=rows)
     remark_findings(str(path), workload.meta.report)
     return workload if procs is None else workload.with_machine(procs, workload.meta.nodes)
 

@@ -39,11 +39,11 @@ from onega.cli.plan_energy import EnergyFlags, grid_of, speak_trade_off
 from onega.core.errors import ExperimentError, suggest
 
 if TYPE_CHECKING:
-    from onega.core.cluster import Cluster
-    from onega.experiment.pareto import TradeOff
-    from onega.experiment.planning import Plan
+    from onega.core.machine.cluster import Cluster
+    from onega.experiment.planning.pareto import TradeOff
+    from onega.experiment.planning.planning import Plan
 
-VARIES = ("procs", "policy", "load", "energy")
+VARIES = ("procs", "nodes", "policy", "load", "energy")
 _ENERGY = "Energy against waiting (--vary energy)"
 
 
@@ -60,8 +60,17 @@ def plan(
         option("--target", "T", 'What has to hold: "p95(wait)<1h"; may be repeated.'),
     ] = None,
     vary: Annotated[
-        str, option("--vary", "WHAT", "procs, policy, load or energy: what is looked for.")
-    ] = "procs",
+        str | None,
+        option(
+            "--vary",
+            "WHAT",
+            "procs, nodes, policy, load or energy: what is looked for; the nodes of a machine "
+            "that has them, else processors. nodes:2 is their second group.",
+        ),
+    ] = None,
+    load: Annotated[
+        float, option("--load", "X", "Times the log's load that has to be taken, e.g. 1.15.")
+    ] = 1.0,
     procs: ProcsOption = None,
     policy: Annotated[
         str | None,
@@ -71,7 +80,7 @@ def plan(
         float, option("--confidence", "P", "With which targets are to be met.")
     ] = 0.95,
     most: Annotated[
-        float | None, option("--most", "N", "Processors, or times the load, to look up to.")
+        float | None, option("--most", "N", "Processors, nodes or times the load to look up to.")
     ] = None,
     knowledge: KnowledgeOption = None,
     enforce_limits: LimitsOption = False,
@@ -120,8 +129,8 @@ def plan(
         float | None, option("--wake-power", "W", "While waking up.", _ENERGY)
     ] = None,
     cost: Annotated[
-        str, option("--cost", "M", "What to save: mean_power or energy.", _ENERGY)
-    ] = "mean_power",
+        str, option("--cost", "M", "What to save: window_mean_power, energy, ….", _ENERGY)
+    ] = "window_mean_power",
     pain: Annotated[
         str, option("--pain", "M", "At whose expense: mean(wait), mean_workload, …", _ENERGY)
     ] = "mean(wait)",
@@ -141,11 +150,14 @@ def plan(
     The answer holds with the confidence asked for, over resamples of the log or draws from a model.
     Exit code 1: the targets can't be met (the nearest is named).
     """
-    if vary not in VARIES:
+    vary = vary or _looked_for(cluster)
+    if vary.partition(":")[0] not in VARIES:
         raise ExperimentError(f"can't vary {vary!r}; {suggest(vary, VARIES)}")
     given = {name: value for name, value in locals().items() if name in EnergyFlags.__slots__}
     flags = EnergyFlags(**given)
     flags.check(vary)
+    if vary == "energy" and load != 1:
+        raise ExperimentError("--load is for --vary procs, nodes or policy; got --vary energy")
     if vary != "energy" and not target:
         raise ExperimentError('give what has to hold, e.g. --target "p95(wait)<1h"')
     read = read_source(
@@ -177,11 +189,19 @@ def plan(
         result = _trade_off(read, grid_of(flags, machine.procs), names, axes | how)
     else:
         assert target
-        what: dict[str, Any] = {"vary": vary, "cluster": machine, "policy": names, "most": most}
+        what: dict[str, Any] = {"vary": vary, "load": load, "most": most}
+        what |= {"cluster": machine, "policy": names}
         result = _plan(read, target, what | how)
     _tell(result, json=json, figures=figures)
     if result.met is False:
         raise typer.Exit(1)
+
+
+def _looked_for(file: Path | None) -> str:
+    """Return what is looked for if nothing is said: nodes where the machine's file has them."""
+    from onega.core.machine.file import read_settings
+
+    return "nodes" if file is not None and read_settings(file).get("nodes") else "procs"
 
 
 def _machine(procs: int | None, file: Path | None, read: Replicated, vary: str) -> Cluster | None:
@@ -195,7 +215,7 @@ def _machine(procs: int | None, file: Path | None, read: Replicated, vary: str) 
 
 
 def _plan(read: Replicated, target: list[str], how: dict[str, Any]) -> Plan:
-    from onega.experiment.planning import plan as solve
+    from onega.experiment.planning.planning import plan as solve
 
     with progress(f"varying {how['vary']}") as tell:
         return solve(read.source, target, progress=tell, **how)
@@ -207,7 +227,7 @@ def _trade_off(
     names: list[str] | None,
     how: dict[str, Any],
 ) -> TradeOff:
-    from onega.experiment.pareto import trade_off
+    from onega.experiment.planning.pareto import trade_off
 
     if names is not None and len(names) > 1:
         raise ExperimentError("--vary energy takes one policy")
@@ -216,7 +236,7 @@ def _trade_off(
 
 
 def _tell(result: Plan | TradeOff, *, json: bool, figures: Path | None) -> None:
-    from onega.experiment.pareto import TradeOff
+    from onega.experiment.planning.pareto import TradeOff
 
     if json:
         emit_json(result.summary())
@@ -233,7 +253,8 @@ def _tell(result: Plan | TradeOff, *, json: bool, figures: Path | None) -> None:
 
 
 def _speak(result: Plan) -> None:
-    columns = [{"procs": "processors", "load": "times the load", "policy": "policy"}[result.vary]]
+    heads = {"procs": "processors", "nodes": "nodes", "load": "times the load", "policy": "policy"}
+    columns = [heads[result.vary]]
     columns += ["replicates", *(str(target.measure) for target in result.targets)]
     rows = []
     for trial in result.trials:

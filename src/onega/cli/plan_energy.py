@@ -13,9 +13,9 @@ from onega.core.errors import ExperimentError, SimulationError
 from onega.core.units import duration
 
 if TYPE_CHECKING:
-    from onega.core.cluster import Cluster
-    from onega.core.sleep import Sleep
-    from onega.experiment.pareto import TradeOff
+    from onega.core.machine.cluster import Cluster
+    from onega.core.machine.sleep import Sleep
+    from onega.experiment.planning.pareto import TradeOff
 
 MOST_MACHINES = 2000
 """More is a slip of the step, or work for ``onega sweep``."""
@@ -70,8 +70,8 @@ def _flag(name: str) -> str:
 
 def grid_of(flags: EnergyFlags, procs: int) -> dict[str, Cluster]:
     """Make the machines to compare."""
-    from onega.core.cluster import Power
-    from onega.experiment.pareto import energy_machines
+    from onega.core.machine.cluster import Power
+    from onega.experiment.planning.pareto import energy_machines
 
     rates = None if flags.rates is None else _sets("--rates", flags.rates)
     count = 1 if rates is None else len(rates)
@@ -101,7 +101,7 @@ def _naps(flags: EnergyFlags) -> dict[str, Sleep | None] | None:
     """Read ``never,10m,1h``: what idle processors do, by name."""
     if flags.sleep_after is None:
         return None
-    from onega.core.sleep import Sleep, SleepState
+    from onega.core.machine.sleep import Sleep, SleepState
 
     assert flags.sleep_power is not None
     assert flags.wake_delay is not None

@@ -16,14 +16,15 @@ from onega.cli.options import (
     ProcsOption,
     TimezoneOption,
     TraceArgument,
+    WindowOption,
     file_that_can_be,
     read_trace,
 )
 from onega.core.errors import ExperimentError, suggest
 
 if TYPE_CHECKING:
-    from onega.core.cluster import Cluster, Power
-    from onega.core.workload import Workload
+    from onega.core.machine.cluster import Cluster, Power
+    from onega.core.workload.workload import Workload
     from onega.models.base import WorkloadModel
     from onega.report.site import SiteReport
 
@@ -60,9 +61,24 @@ def report(
         Path | None,
         typer.Option("--cluster", metavar="TOML", help="The machine: power, rate control, size."),
     ] = None,
+    node_watts: Annotated[
+        str | None,
+        typer.Option(metavar="BUSY,IDLE", help="Watts of a node at the full clock."),
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Nodes, if the log doesn't say.")
+    ] = None,
+    window: WindowOption = "log",
     policies: Annotated[
         str, typer.Option(metavar="P,Q,…", help="Policies to compare.")
     ] = "fcfs,easy,spf+easy,conservative",
+    present: Annotated[
+        str | None,
+        typer.Option(
+            metavar="P",
+            help="Which of them stands for today's rule; the one nearest to the observed waits.",
+        ),
+    ] = None,
     replicates: Annotated[
         int, typer.Option(metavar="N", min=2, help="Resamples of the log behind each interval.")
     ] = 20,
@@ -87,18 +103,26 @@ def report(
     names = [name.strip() for name in policies.split(",") if name.strip()]
     for name in names:
         Policy.parse(name)  # refuse a misspelt one before reading
+    if present is not None and present not in names:
+        raise ExperimentError(f"--present {present}: {suggest(present, names)}")
+    watts = None if node_watts is None else _watts(node_watts)
     given = {path.stem: _load(path) for path in models or ()}
     log = read_trace(
         trace, format=read_as, map_file=map_file, columns=column, timezone=timezone, procs=procs
     )
     machine, power = _machine(cluster, procs, log)
+    if nodes is not None:
+        log = log.with_machine(procs or log.meta.procs or nodes, nodes)
     with progress("asking the log", total=1.0) as done:
         made = site_report(
             log,
             given,
             cluster=machine,
             power=power,
+            node_watts=watts,
+            window=window,
             policies=names,
+            present=present,
             replicates=replicates,
             seed=seed,
             progress=lambda _what, share: done(share),
@@ -118,6 +142,20 @@ def _format(format: str | None, output: Path | None) -> str:
     return format
 
 
+def _watts(text: str) -> tuple[float, float]:
+    """Read the watts of a busy and of an idle node."""
+    try:
+        busy, idle = (float(part) for part in text.split(","))
+    except ValueError:
+        busy, idle = -1.0, -1.0
+    if not busy >= idle >= 0:
+        raise ExperimentError(
+            f"--node-watts takes the watts of a busy and of an idle node, such as 500,180; "
+            f"got {text!r}"
+        )
+    return busy, idle
+
+
 def _load(path: Path) -> WorkloadModel:
     from onega.models import load
 
@@ -131,8 +169,8 @@ def _machine(
     """Return the machine and its power as the file says; None: what the log says."""
     if path is None:
         return procs, None
-    from onega.core.cluster import Cluster, Power, RateControl
-    from onega.core.cluster_file import read_settings
+    from onega.core.machine.cluster import Cluster, Power, RateControl
+    from onega.core.machine.file import read_settings
 
     settings = read_settings(path)
     size = procs or settings.get("procs") or log.meta.procs

@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onega.cli.console import emit_json, emit_table, out, progress, remark
-from onega.cli.options import FromOption, JsonOption, ProcsOption, read_trace
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    ProcsOption,
+    read_trace,
+)
 from onega.core.errors import SimulationError
 
 if TYPE_CHECKING:
-    from onega.core.workload import Workload
+    from onega.core.workload.workload import Workload
     from onega.reproduce.result import Reproduction, SeedTable
 
 LogsArgument = Annotated[
@@ -59,7 +66,7 @@ def song(
     The thesis's logs are known by the archive's file names (KTH-SP2-…, SDSC-SP2-…, LANL-CM5-…,
     CTC-SP2-…, SDSC-Par-1995-… and -1996-…). Any other log will do: nothing is printed for it.
     """
-    from onega.reproduce.song import reproduce_song
+    from onega.reproduce.song.song import reproduce_song
 
     logs = [read_trace(path) for path in traces or ()]
     with progress("drawing samples", total=1.0) as done:
@@ -130,30 +137,53 @@ def adequacy(
     models: Annotated[
         str, typer.Option(metavar="P,Q,…", help="Policies to simulate beside it; '' for none.")
     ] = "fcfs,easy,conservative,slurm",
+    slurm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SETTINGS",
+            help="Of the scheduler that made the runs, for the model slurm: stock, fine, a "
+            "slurm.conf or SchedulerParameters; those that DIR notes by default.",
+        ),
+    ] = None,
     tolerance: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="Submit times may differ by so much.")
     ] = 0.0,
+    same_within: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="Waits so near count as the same.")
+    ] = 1e-6,
+    format: FromOption = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
     """Table I of seed 004: how far a system is from itself, and models from it.
 
     DIR is what `onega virtual STREAM --procs N --repeat 2 -o DIR` wrote (run-1.swf, run-2.swf, …).
     """
-    from onega.reproduce.adequacy import reproduce_adequacy, runs_in
+    from onega.core.slurm.parameters import SlurmParameters
+    from onega.reproduce.adequacy import reproduce_adequacy, runs_in, settings_in
 
     paths = list(runs or ())
+    settings = None if slurm is None else SlurmParameters.parse(slurm)
     if len(paths) == 1 and paths[0].is_dir():
+        settings = settings or settings_in(paths[0])
         paths = list(runs_in(paths[0]))
     if len(paths) < 2:
         raise SimulationError(
             "reproduce adequacy needs two runs of one stream: two logs with waits, or the folder "
             "that `onega virtual STREAM --procs N --repeat 2 -o DIR` wrote"
         )
-    logs = [read_trace(path) for path in paths]
+    logs = [read_trace(path, format=format, map_file=map_file, columns=column) for path in paths]
     names = [name.strip() for name in models.split(",") if name.strip()]
     with progress("simulating", total=1.0) as done:
         made = reproduce_adequacy(
-            logs, procs=procs, policies=names, tolerance=tolerance, progress=done
+            logs,
+            procs=procs,
+            policies=names,
+            tolerance=tolerance,
+            same_within=same_within,
+            slurm=settings,
+            progress=done,
         )
     _tell(made, output, json=json)
 

@@ -11,7 +11,7 @@ from onega.cli.console import err, is_quiet, remark
 from onega.core.units import humanise_seconds
 
 if TYPE_CHECKING:
-    from onega.experiment.sweep import Tally
+    from onega.experiment.sweep.sweep import Tally
 
 EVERY: Final = 30.0
 """Seconds between two lines in a log."""

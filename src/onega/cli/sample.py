@@ -71,7 +71,7 @@ def _model(given: Path) -> WorkloadModel:
     """Return a model from its file, or the one that was published with its parameters."""
     from onega.models import MODELS
     from onega.models.base import load
-    from onega.models.lublin import Lublin
+    from onega.models.published.lublin import Lublin
 
     if given.exists() or str(given) not in MODELS:
         return load(given)

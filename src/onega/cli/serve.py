@@ -41,7 +41,7 @@ def serve(
             "--token",
             metavar="T",
             envvar="ONEGA_TOKEN",
-            help="What every request must bring; 'auto' makes one. On a shared machine, give one.",
+            help="What requests must bring; 'auto' makes one (so on a shared machine), or 'none'.",
         ),
     ] = None,
     state: Annotated[
@@ -58,6 +58,10 @@ def serve(
     upload: Annotated[
         int, typer.Option("--upload", metavar="MB", min=1, help="Size of a log at most.")
     ] = 200,
+    store: Annotated[
+        float,
+        typer.Option("--store", metavar="GB", min=0.1, help="Logs and results together at most."),
+    ] = 20.0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
     ] = True,
@@ -71,27 +75,42 @@ def serve(
     """Open the page: logs, schedulers, models and sizing in a browser on this machine.
 
     Logs and results are kept between calls. Nobody but this machine can reach the page unless
-    --host says so, and then only with the token. Ctrl-C ends it.
+    --host says so, and then only with the token; so it is where others use this machine too.
+    Ctrl-C ends it.
     """
     from onega.web.settings import GIB, LOOPBACK, MIB, Settings, default_state
 
     local = _is_local(host)
-    if token == "auto" or (token is None and not local and get is None):
-        token = secrets.token_urlsafe(24)
+    token, why = _choose_token(token, local=local) if get is None else (None, None)
     if token is not None and not re.fullmatch(r"[A-Za-z0-9_.~-]{8,200}", token):
         raise OnegaError("a token has 8 to 200 letters, digits and signs - _ . ~; or give 'auto'")
     settings = Settings(
         state=(state or default_state()).expanduser().absolute(),
-        token=None if get is not None else token,
+        token=token,
         hosts=LOOPBACK | {host.lower()} if local else None,
         workers=workers or max(1, min(4, os.cpu_count() or 1)),
         memory=int(memory * GIB),
         upload=upload * MIB,
+        store=int(store * GIB),
     )
     if get is not None:
         _answer_one(settings, get)
         return
-    _serve(settings, host, port, browser=browser)
+    _serve(settings, host, port, why, browser=browser)
+
+
+def _choose_token(given: str | None, *, local: bool) -> tuple[str | None, str | None]:
+    """Return the token, and why there is one if nobody asked for it."""
+    from onega.web.sharing import why_shared
+
+    if given == "none":
+        if not local:
+            raise OnegaError("a page that other machines reach needs a token; leave --token out")
+        return None, None
+    why = None
+    if given is None:
+        why = why_shared() if local else "other machines can reach it"
+    return (secrets.token_urlsafe(24) if given == "auto" or why else given), why
 
 
 def _is_local(host: str) -> bool:
@@ -115,7 +134,7 @@ def _answer_one(settings: Settings, path: str) -> None:
         fail(f"{path}: answered with status {answer.status}")
 
 
-def _serve(settings: Settings, host: str, port: int, *, browser: bool) -> None:
+def _serve(settings: Settings, host: str, port: int, why: str | None, *, browser: bool) -> None:
     from onega.web.server import listen, serve
 
     opened = listen(host, port)
@@ -127,6 +146,9 @@ def _serve(settings: Settings, host: str, port: int, *, browser: bool) -> None:
     def ready() -> None:
         print(address, flush=True)
         remark(f"logs and results are kept in {settings.state}; Ctrl-C ends the page")
+        if why is not None:
+            off = "; --token none does without" if settings.hosts is not None else ""
+            remark(f"the address has a token, because {why}: open it as it stands{off}")
         if settings.hosts is None:
             remark("traffic isn't encrypted: on a network you don't trust, use an SSH tunnel")
         if browser:

@@ -25,6 +25,7 @@ from onega.cli.options import (
     SeedOption,
     TimezoneOption,
     TraceArgument,
+    WindowOption,
     figures_option,
     option,
     read_trace,
@@ -34,12 +35,13 @@ from onega.cli.simulate_inputs import read_inputs
 from onega.cli.simulate_machine import MachineFlags, build_cluster
 from onega.core.errors import SimulationError, suggest
 from onega.core.policy import MULTIFACTOR, TIES, Policy
+from onega.core.schedule.window import Window, window_keys
 
 if TYPE_CHECKING:
-    from onega.core.cluster import Cluster
     from onega.core.intervals import Interval
-    from onega.core.schedule import Schedule
-    from onega.core.workload import Workload
+    from onega.core.machine.cluster import Cluster
+    from onega.core.schedule.schedule import Schedule
+    from onega.core.workload.workload import Workload
 
 BATCHES = 30
 LEVEL = 0.95
@@ -149,6 +151,7 @@ def simulate(
             "--moldable", "LAW|FILE", "Jobs take other widths: 'amdahl(0.05)', a table.", _MACHINE
         ),
     ] = None,
+    window: WindowOption = "log",
     seed: SeedOption = None,
     out: Annotated[
         Path | None, option("--out", "DIR", "Write jobs, system and summary files there.")
@@ -185,13 +188,14 @@ def simulate(
         )
         machine = build_cluster(MachineFlags(**flags), log.meta.procs)
         jobs, left_out = _simulable(log, strict=strict)
+        asked = Window.of(window, jobs)  # refused before anything is run
         how = {"policy": rule, "knowledge": knowledge, "ties": ties, "rng": seed, **inputs}
         names = _file_names(machine, rule, file_format, detailed=bool(inputs))
         files = contextlib.nullcontext(None) if out is None else result_files(out, names)
         with files as save:
             schedule = _run(jobs, machine, enforce_limits=enforce_limits, **how)
             interval = _interval(schedule)
-            numbers = _numbers(schedule, interval, left_out)
+            numbers = _numbers(schedule, asked, interval, left_out)
             if save is not None:
                 save(schedule, numbers)
         remark_report(schedule.report)
@@ -258,10 +262,16 @@ def _interval(schedule: Schedule) -> Interval | None:
     return schedule.interval("wait", batches=BATCHES, level=LEVEL)
 
 
-def _numbers(schedule: Schedule, interval: Interval | None, left_out: int) -> dict[str, Any]:
+def _numbers(
+    schedule: Schedule, window: Window, interval: Interval | None, left_out: int
+) -> dict[str, Any]:
     """Return the flat object that ``--json`` prints and ``summary.json`` holds."""
+    from onega.traces.description.cautions import log_cautions
+
     return {
         **schedule.summary(),
+        **window_keys(schedule, window),
+        "warnings": list(log_cautions(schedule.workload)),
         "mean_wait_low": None if interval is None else interval.low,
         "mean_wait_high": None if interval is None else interval.high,
         "left_out": left_out,

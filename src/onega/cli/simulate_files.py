@@ -8,12 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from onega.core.plain import plain
+from onega.core.json_safe import plain
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from onega.core.schedule import Schedule
+    from onega.core.schedule.schedule import Schedule
 
 FORMATS: Final = ("csv", "parquet")
 
@@ -28,13 +26,13 @@ def result_files(folder: Path, names: Sequence[str]) -> Iterator[Save]:
     once, beside their places; they appear under their names, replacing older ones, only when all
     are complete. A folder made for them goes away again if nothing came of it.
     """
-    from onega.traces.files import atomic_writer
+    from onega.core.files import atomic_writers, write_table_into
 
     made = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with contextlib.ExitStack() as files:
-            opened = {name: files.enter_context(atomic_writer(folder / name)) for name in names}
+        with atomic_writers(*(folder / name for name in names)) as files:
+            opened = dict(zip(names, files, strict=True))
 
             def save(schedule: Schedule, numbers: Mapping[str, Any]) -> None:
                 for name, out in opened.items():
@@ -43,7 +41,7 @@ def result_files(folder: Path, names: Sequence[str]) -> Iterator[Save]:
                         text = json.dumps(plain(numbers), ensure_ascii=False, indent=2)
                         out.write(f"{text}\n".encode())
                     else:
-                        _write(getattr(schedule, what), out, format)
+                        write_table_into(out, getattr(schedule, what), format)
 
             yield save
     except BaseException:
@@ -51,10 +49,3 @@ def result_files(folder: Path, names: Sequence[str]) -> Iterator[Save]:
             with contextlib.suppress(OSError):
                 one.rmdir()
         raise
-
-
-def _write(table: pl.DataFrame, out: Any, format: str) -> None:  # noqa: ANN401
-    if format == "parquet":
-        table.write_parquet(out)
-    else:
-        table.write_csv(out)

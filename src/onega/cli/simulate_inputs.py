@@ -22,23 +22,23 @@ def read_inputs(
     """
     given: dict[str, Any] = {}
     if events is not None:
-        from onega.traces.named import read_events
+        from onega.traces.tables.named import read_events
 
         given["events"] = read_events(events)
     if demands is not None:
-        from onega.traces.named import read_table
+        from onega.traces.tables.named import read_table
 
         given["demands"] = read_table(demands)
     if patience is not None:
-        from onega.core.laws import Law
+        from onega.core.machine.laws import Law
 
         given["patience"] = Law.parse(patience)
     if moldable is not None and Path(moldable).is_file():
-        from onega.traces.named import read_table
+        from onega.traces.tables.named import read_table
 
         given["moldable"] = read_table(Path(moldable))
     elif moldable is not None:
-        from onega.core.speedup import parse_speedup
+        from onega.core.machine.speedup import parse_speedup
 
         if "(" not in moldable:
             raise SimulationError(f"{moldable}: no such file, nor a law such as amdahl(0.05)")

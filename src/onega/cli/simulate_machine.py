@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from onega.cli.console import remark
-from onega.core.cluster import Cluster
-from onega.core.cluster_settings import make_cluster
 from onega.core.errors import SimulationError
+from onega.core.machine.cluster import Cluster
+from onega.core.machine.settings import make_cluster
 
 NEEDED: Final = {
     "random": ("p_low", "p_high"),
@@ -46,7 +46,7 @@ def build_cluster(flags: MachineFlags, log_procs: int | None) -> Cluster:
     """Make the machine: flags win over the file, the file over the log's own size."""
     settings: dict[str, Any] = {}
     if flags.cluster is not None:
-        from onega.core.cluster_file import read_settings
+        from onega.core.machine.file import read_settings
 
         settings = read_settings(flags.cluster)
     procs = flags.procs or settings.get("procs")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from onega.cli.console import out, show
-from onega.core.units import humanise_seconds
+from onega.core.schedule.window import Window
+from onega.core.units import (
+    count_of,
+    humanise_energy,
+    humanise_power,
+    humanise_seconds,
+    quantity,
+)
 
 if TYPE_CHECKING:
     from onega.core.intervals import Interval
-
-JOULES_PER_KWH = 3.6e6
 
 Row = tuple[str, str, str]
 
@@ -27,44 +33,60 @@ def print_summary(numbers: Mapping[str, Any], interval: Interval | None) -> None
     jobs = "1 job" if numbers["jobs"] == 1 else f"{show(numbers['jobs'])} jobs"
     title = f"{numbers['policy']} on {show(numbers['procs'])} processors, {jobs}"
     console.print(f"[bold]{escape(title)}[/bold]{escape(knows)}", soft_wrap=True)
+    console.print(escape(_window_words(numbers)))
     table = Table(header_style="bold")
     table.add_column("measure", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("what it means", style="dim")
+    table.add_column("what it means", style="dim", overflow="fold")
     told = (_waits(numbers, interval), _machine(numbers), _mishaps(numbers), _energy(numbers))
     for row in (one for rows in told for one in rows):
         table.add_row(*(escape(cell) for cell in row))
     console.print(table)
 
 
+def _window_words(numbers: Mapping[str, Any]) -> str:
+    """Say over what time the machine is measured, and over which jobs the waits."""
+    window = Window(numbers["window_start"], numbers["window_end"], numbers["window"])
+    said = f"The machine over time: {numbers['window_words']}, {window.meaning}."
+    if window.kind == "given":
+        return f"{said} Waits are of the {count_of(numbers['window_jobs'], 'job')} submitted then."
+    return said if window.kind == "whole" else f"{said} Waits are of all jobs."
+
+
 def _waits(numbers: Mapping[str, Any], interval: Interval | None) -> Iterator[Row]:
-    time = {name: humanise_seconds(value) for name, value in numbers.items() if _is_time(name)}
+    # Means over jobs are over all of them, unless some were asked for (docs/measures.md).
+    part = "window_" if numbers["window"] == "given" else ""
     told = "from submission to start"
-    if interval is not None:
+    if interval is not None and not part:
         low, high = (humanise_seconds(max(0.0, end)) for end in (interval.low, interval.high))
         told = f"{low} to {high} at {interval.level:.0%}, by batch means"
-    yield "mean wait", time["mean_wait"], told
-    yield "median wait", time["median_wait"], "half of the jobs waited no longer"
-    yield "95 % wait", time["p95_wait"], "one job in twenty waited longer"
-    yield "longest wait", time["max_wait"], ""
-    yield "mean response", time["mean_response"], "from submission to completion"
-    bounded = _slowdown(numbers["mean_bounded_slowdown"])
+    waits = {
+        name: humanise_seconds(numbers[f"{part}{name}"])
+        for name in ("mean_wait", "median_wait", "p95_wait", "max_wait", "mean_response")
+    }
+    yield "mean wait", waits["mean_wait"], told
+    yield "median wait", waits["median_wait"], "half of the jobs waited no longer"
+    yield "95 % wait", waits["p95_wait"], "one job in twenty waited longer"
+    yield "longest wait", waits["max_wait"], ""
+    yield "mean response", waits["mean_response"], "from submission to completion"
+    bounded = quantity(numbers[f"{part}mean_bounded_slowdown"], 4)
     yield "bounded slowdown", bounded, "mean of response / max(service, 10 s)"
 
 
-def _is_time(name: str) -> bool:
-    return name.endswith(("_wait", "_response")) or name == "makespan"
-
-
 def _machine(numbers: Mapping[str, Any]) -> Iterator[Row]:
-    span = humanise_seconds(numbers["makespan"])
-    yield "utilisation", _percent(numbers["utilisation"]), f"busy processors, over {span}"
-    wasted = "capacity idle while somebody waited"
-    yield "wasted", _percent(numbers["wasted_share"]), wasted
+    whole = ""
+    if numbers["window"] != "whole":
+        span = humanise_seconds(numbers["makespan"])
+        whole = f"; {_percent(numbers['utilisation'])} over the whole {span}"
+    busy = _percent(numbers["window_utilisation"])
+    yield "utilisation", busy, f"busy processors{whole}"
+    wasted = "capacity idle while jobs waited"
+    yield "wasted", _percent(numbers["window_wasted_share"]), wasted
     inside = (
-        f"{numbers['mean_jobs_running']:.3g} running, {numbers['mean_jobs_waiting']:.3g} waiting"
+        f"{quantity(numbers['window_mean_jobs_running'])} running, "
+        f"{quantity(numbers['window_mean_jobs_waiting'])} waiting"
     )
-    yield "jobs in system", f"{numbers['mean_jobs_in_system']:,.3g}", inside
+    yield "jobs in system", quantity(numbers["window_mean_jobs_in_system"]), inside
     if numbers["rate_changes"] or abs(numbers["mean_rate"] - 1) > 1e-9:
         changes = f"of service; {show(numbers['rate_changes'])} changes"
         yield "mean rate", f"{numbers['mean_rate']:.4g}", changes
@@ -78,7 +100,8 @@ def _mishaps(numbers: Mapping[str, Any]) -> Iterator[Row]:
         down = f"{_percent(numbers['down_share'])} of all processors' time is down"
         yield "node failures", show(numbers["node_failures"]), down
     if numbers.get("interruptions"):
-        lost = numbers["lost_work"] / (numbers["procs"] * numbers["makespan"])
+        whole = numbers["procs"] * numbers["makespan"]
+        lost = numbers["lost_work"] / whole if whole > 0 else float("nan")
         share = f"of jobs; work done in vain is {_percent(lost)} of the machine's time"
         yield "interruptions", show(numbers["interruptions"]), share
     for state, meaning in (
@@ -93,18 +116,16 @@ def _mishaps(numbers: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _energy(numbers: Mapping[str, Any]) -> Iterator[Row]:
-    if numbers["energy"] is None:
+    used = numbers["window_energy"]
+    if used is None:
         return
-    used = numbers["energy"] / JOULES_PER_KWH
-    idle = numbers["idle_energy"] / numbers["energy"] if numbers["energy"] else 0.0
-    yield "energy", f"{used:,.4g} kWh", f"{_percent(idle)} of it by idle processors"
-    yield "mean power", f"{numbers['mean_power']:,.4g} W", "of all processors together"
-
-
-def _slowdown(value: float) -> str:
-    """Write four digits, and no power of ten for large ones."""
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+    idle = numbers["window_idle_energy"] / used if used else 0.0
+    whole = numbers["energy"]
+    beside = "" if numbers["window"] == "whole" else f"; {humanise_energy(whole)} in the whole run"
+    yield "energy", humanise_energy(used), f"{_percent(idle)} of it by idle processors{beside}"
+    power = humanise_power(numbers["window_mean_power"])
+    yield "mean power", power, "of all processors together"
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return "–" if math.isnan(share) else f"{100 * share:.1f} %"

@@ -47,6 +47,22 @@ MeanRuntimeOption = Annotated[
 MethodOption = Annotated[
     str, typer.Option(help="exact, partitions, enumeration, montecarlo or saturation.")
 ]
+LawOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LAW",
+        help="With --classes: the law of run times: exponential (the default), fixed, erlang(4), "
+        "hyperexponential(0.9:0.1, 0.1:9.1), hyperexponential(cv2=4), lognormal(sigma=1), …",
+    ),
+]
+BudgetOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="JOBS",
+        min=1,
+        help="Jobs simulated at most where the answer is measured; it says how exact it got.",
+    ),
+]
 PolicyOption = Annotated[
     str, typer.Option(metavar="P", help="For saturation: the policy to simulate.")
 ]
@@ -72,12 +88,14 @@ def stability(
     procs: ProcsOption = None,
     arrival_rate: ArrivalRateOption = None,
     mean_runtime: MeanRuntimeOption = None,
+    law: LawOption = None,
     method: MethodOption = "exact",
     policy: PolicyOption = "fcfs",
     precision: PrecisionOption = 0.01,
     waiting: WaitingOption = False,  # noqa: FBT002
     draws: DrawsOption = 200_000,
     confidence: ConfidenceOption = 0.95,
+    budget: BudgetOption = None,
     seed: SeedOption = None,
     format: FromOption = None,
     map_file: MapOption = None,
@@ -89,9 +107,11 @@ def stability(
     """Tell whether the machine keeps up with its jobs, and how large it must be.
 
     FCFS keeps processors idle while the first waiting job doesn't fit; this says how many, and
-    whether what is left suffices: ρ = λ·C·E[S] < 1.
+    whether what is left suffices for what is asked for. Yes, no or can't tell; “no” exits with 1.
+    A log that isn't what the formula assumes is measured: its own jobs in a queue that never
+    empties.
     """
-    from onega.experiment.stability import stability as solve
+    from onega.experiment.stability.stability import stability as solve
 
     if (trace is None) == (classes is None):
         raise QueueingError('give a log or --classes "p1,p2,…", one of the two')
@@ -106,11 +126,13 @@ def stability(
             procs=procs,
             arrival_rate=arrival_rate,
             mean_runtime=_runtime(mean_runtime),
+            law=law,
             method=method,
             policy=policy,
             precision=precision,
             draws=draws,
             confidence=confidence,
+            budget=budget,
             rng=seed,
             progress=show if method == "saturation" else None,
         )
@@ -125,6 +147,8 @@ def stability(
             out().print(_waiting_words(extra), markup=False)
     if figures is not None:
         _draw(result, figures)
+    if result.stable is False:
+        raise typer.Exit(1)
 
 
 def _runtime(text: str | None) -> float | None:
@@ -135,32 +159,50 @@ def _runtime(text: str | None) -> float | None:
 
 
 def _speak(result: Stability) -> None:
-    constant = result.constant
+    """Print the answer, the table, and the reasons."""
+    first, *others = result.sentences()
+    out().print(first, markup=False, style="bold")
+    emit_table("Stability", _rows(result), ("measure", "value"))
+    for sentence in others:
+        out().print(sentence, markup=False)
+
+
+def _rows(result: Stability) -> list[tuple[str, object]]:
+    constant, usable = result.constant, result.usable
     interval = ""
     if constant.low < constant.high:
         interval = f" ({constant.low:.6g} to {constant.high:.6g})"
-    rows: list[tuple[str, object]] = [
-        ("servers", result.procs),
-        ("mean width, processors", result.widths.mean),
-        ("widest job, processors", result.widths.widest),
-        ("C", f"{constant.value:.10g}{interval}"),
-        ("method", constant.method),
-        ("policy", result.policy),
-    ]
+    rows: list[tuple[str, object]] = [("servers", result.procs), ("policy", result.policy)]
+    if result.offered_load is not None:
+        rows += [
+            ("keeps up", result.verdict.answer),
+            ("decided by", result.verdict.basis),
+            ("asked for, % of the machine", _percent(result.offered_load)),
+        ]
+    rows.append(("can be used, % of the machine", _percent(result.utilisation_at_limit)))
+    if usable is not None and usable.low < usable.high:
+        rows.append((f"  {usable.sure}", f"{_percent(usable.low)} to {_percent(usable.high)}"))
+    if result.min_procs is not None:
+        rows.append(("fewest servers that keep up", result.min_procs))
+    if result.arrival_rate is not None:
+        rows.append(("jobs per hour that arrive", 3600 * result.arrival_rate))
+    if result.max_arrival_rate is not None:
+        rows.append(("jobs per hour at most", 3600 * result.max_arrival_rate))
     if result.mean_runtime is not None:
         rows.append(("mean run time", humanise_seconds(result.mean_runtime)))
-    if result.arrival_rate is not None:
-        rows.append(("arrival rate, jobs per hour", 3600 * result.arrival_rate))
-    if result.max_arrival_rate is not None:
-        rows.append(("largest stable arrival rate, jobs per hour", 3600 * result.max_arrival_rate))
-    if result.rho is not None:
-        rows += [("ρ", result.rho), ("stable", result.stable)]
-    if result.min_procs is not None:
-        rows.append(("fewest stable servers", result.min_procs))
-    rows.append(("utilisation at the limit", result.utilisation_at_limit))
-    emit_table("Stability", rows, ("measure", "value"))
-    for sentence in result.sentences():
-        out().print(sentence, markup=False)
+    rows += [
+        ("mean width, processors", result.widths.mean),
+        ("widest job, processors", result.widths.widest),
+        (f"C, {constant.method}, run times {result.law}", f"{constant.value:.10g}{interval}"),
+    ]
+    if result.rho is not None and constant.method != "saturation":
+        tested = {True: "it holds", False: "it doesn't hold here", None: "as given"}
+        rows.append((f"ρ = λ·C·E[S] of the formula ({tested[result.formula_holds]})", result.rho))
+    return rows
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
 
 
 def _waiting(result: Stability) -> Waiting:

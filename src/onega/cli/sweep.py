@@ -20,9 +20,9 @@ from onega.core.errors import ExperimentError
 from onega.core.units import humanise_seconds
 
 if TYPE_CHECKING:
-    from onega.experiment.sweep import Sweep
-    from onega.experiment.sweep_prepare import Estimate, Prepared
-    from onega.experiment.workers import Workers
+    from onega.experiment.sweep.prepare import Estimate, Prepared
+    from onega.experiment.sweep.sweep import Sweep
+    from onega.experiment.workers.workers import Workers
 
 SMALL = 30
 """Runs that are printed one by one."""
@@ -102,14 +102,14 @@ def sweep(
 
 
 def _loaded(folder: Path) -> Sweep:
-    from onega.experiment.sweep import Sweep
+    from onega.experiment.sweep.sweep import Sweep
 
     return Sweep.load(folder)
 
 
 def _prepared(spec: Path) -> Prepared:
     """Read the spec and what it names; say what was left out and what can't be run."""
-    from onega.experiment.sweep_prepare import prepare
+    from onega.experiment.sweep.prepare import prepare
 
     plan = prepare(spec)
     for path, report in plan.reports.items():
@@ -122,16 +122,16 @@ def _prepared(spec: Path) -> Prepared:
 
 
 def _estimate(plan: Prepared, out: Path | None) -> Estimate:
-    from onega.experiment.sweep_prepare import estimate
-    from onega.experiment.sweep_store import stored_keys
+    from onega.experiment.sweep.prepare import estimate
+    from onega.experiment.sweep.store import stored_keys
 
     return estimate(plan, finished=() if out is None else stored_keys(out))
 
 
 def _say_estimate(found: Estimate, who: Workers, *, json: bool) -> None:
     """Say what a sweep would cost on these workers; on a Dask cluster, in core time."""
-    from onega.experiment.worker_dask import Dask
-    from onega.experiment.workers import cores
+    from onega.experiment.workers.dask import Dask
+    from onega.experiment.workers.workers import cores
 
     count = None if isinstance(who, Dask) else min(getattr(who, "count", None) or cores(), cores())
     seconds = None if count is None else found.core_seconds / count
@@ -156,7 +156,7 @@ def _say_estimate(found: Estimate, who: Workers, *, json: bool) -> None:
 
 
 def _run(plan: Prepared, out: Path, who: Workers, *, replace_spec: bool, silent: bool) -> Sweep:
-    from onega.experiment.sweep import run_prepared
+    from onega.experiment.sweep.sweep import run_prepared
 
     with runs_progress("sweeping", silent=silent) as tell:
         return run_prepared(plan, out, workers=who, replace_spec=replace_spec, progress=tell)
@@ -223,17 +223,15 @@ def _write_table(found: Sweep, path: Path) -> None:
     """Write all runs; lists of numbers become texts in CSV."""
     import polars as pl
 
-    from onega.traces.files import atomic_writer
+    from onega.core.files import write_table
 
     _check_table(path)
     frame = found.to_polars()
-    with atomic_writer(path) as file:
-        if path.suffix == ".parquet":
-            frame.write_parquet(file)
-        else:
-            lists = [name for name, kind in frame.schema.items() if kind == pl.List]
-            texts = pl.col(lists).cast(pl.List(pl.String)).list.join(" ")
-            frame.with_columns(texts).write_csv(file)
+    shown = frame
+    if path.suffix == ".csv":
+        lists = [name for name, kind in frame.schema.items() if kind == pl.List]
+        shown = frame.with_columns(pl.col(lists).cast(pl.List(pl.String)).list.join(" "))
+    write_table(shown, path)
     remark(f"{frame.height} runs in {path}")
 
 

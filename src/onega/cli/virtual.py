@@ -14,9 +14,9 @@ from onega.cli.console import emit_json, emit_table, out, progress, remark, rema
 from onega.cli.options import FromOption, JsonOption, SeedOption, TraceArgument, read_trace
 
 if TYPE_CHECKING:
-    from onega.comparison.experiment import ModelTable
-    from onega.comparison.virtual_result import VirtualResult
-    from onega.core.workload import Workload
+    from onega.comparison.adequacy.experiment import ModelTable
+    from onega.comparison.virtual_slurm.result import VirtualResult
+    from onega.core.workload.workload import Workload
 
 
 def register(app: typer.Typer) -> None:
@@ -80,8 +80,8 @@ def virtual(
     Needs Debian's packages slurmctld, slurmd, slurm-client, munge and faketime; no root, no
     services. All of it runs on loopback and is gone afterwards.
     """
-    from onega.comparison.virtual import virtual as run
-    from onega.traces.named import read_events
+    from onega.comparison.virtual_slurm.virtual import virtual as run
+    from onega.traces.tables.named import read_events
 
     signal.signal(signal.SIGTERM, _terminated)
     log = read_trace(trace, format=format)
@@ -103,11 +103,12 @@ def virtual(
         )
     table = None
     if models is not None:
-        from onega.comparison.experiment import compare_with_models
+        from onega.comparison.adequacy.experiment import compare_with_models
+        from onega.core.files import write_table
 
         names = [name.strip() for name in models.split(",") if name.strip()]
         table = compare_with_models(result, names, rng=seed)
-        table.rows.write_csv(output / "models.csv")
+        write_table(table.rows, output / "models.csv")
     if json:
         emit_json(result.summary() | ({} if table is None else table.summary()))
     else:
@@ -126,7 +127,7 @@ def _draw(
     load: float | None,
     seed: int | None,
 ) -> Workload:
-    from onega.comparison.experiment import make_stream
+    from onega.comparison.adequacy.experiment import make_stream
     from onega.traces.cleaning import clean
 
     cleaned, report = clean(log)

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from onega.core import chains
-from onega.core.chains import Floats
-from onega.core.distances import ks_distance, total_variation
 from onega.core.errors import ModelError
 from onega.core.plotting import Plottable
-from onega.core.workload import Workload
-from onega.models.jobs import week_clock
+from onega.core.workload import chains
+from onega.core.workload.chains import Floats
+from onega.core.workload.distances import ks_distance, total_variation
+from onega.core.workload.workload import Workload
+from onega.models.jobs.jobs import week_clock
 
 LAGS = tuple(range(1, 51))
 """Lags of the autocorrelation figure."""
@@ -36,7 +36,7 @@ class Side:
     load
         Σ procs·runtime / (machine · span); NaN if the machine isn't known.
     temporal
-        `onega.core.chains.temporal_summary`.
+        `onega.core.workload.chains.temporal_summary`.
     """
 
     name: str

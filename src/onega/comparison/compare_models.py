@@ -14,7 +14,7 @@ from onega.comparison.compare import Comparison, Side
 from onega.core.errors import ModelError, suggest
 from onega.core.plotting import Plottable
 from onega.core.rng import Rng, child, describe_seed, seed_sequence
-from onega.core.workload import Workload
+from onega.core.workload.workload import Workload
 from onega.models import MODELS
 from onega.models.base import WorkloadModel
 

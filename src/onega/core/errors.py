@@ -3,17 +3,19 @@
 ::
 
     OnegaError
+    ├── FileError         a file can't be written: its path
     ├── TraceError        a log can't be read: path, line and field
     ├── ModelError        a workload model can't be fitted, loaded or sampled
     ├── SimulationError   a simulation can't be run: the jobs or the argument at fault
     ├── QueueingError     a formula was asked outside its domain
     ├── ExperimentError   a sweep or plan can't be run
     ├── MissingError      the page has nothing by that name
-    └── NotReadyError     the page has it, but it isn't done
+    ├── NotReadyError     the page has it, but it isn't done
+    └── FullError         the page has no room for more
 
-All but `TraceError` and the page's two are also `ValueError`, because a value was wrong. A message
-says what was given, what is accepted and what to do; the command prints it on one line and exits
-with code 2.
+All but `FileError`, `TraceError` and the page's three are also `ValueError`, because a value was
+wrong. A message says what was given, what is accepted and what to do; the command prints it on one
+line and exits with code 2.
 """
 
 from __future__ import annotations
@@ -25,6 +27,33 @@ from os import PathLike
 
 class OnegaError(Exception):
     """The root of all errors that Onega raises on purpose."""
+
+
+class FileError(OnegaError):
+    """A file can't be written; what stood there before still stands.
+
+    Parameters
+    ----------
+    message
+        What is wrong.
+    path
+        The file.
+    errno
+        The system's number for it (``errno.ENOSPC``, say), if the system refused.
+    """
+
+    def __init__(
+        self, message: str, *, path: str | PathLike[str], errno: int | None = None
+    ) -> None:
+        self.message, self.path, self.errno = message, str(path), errno
+        super().__init__(printable(f"{self.path}: {message}"))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_file_error, (self.message, self.path, self.errno)
+
+
+def _rebuild_file_error(message: str, path: str, errno: int | None) -> FileError:
+    return FileError(message, path=path, errno=errno)
 
 
 class TraceError(OnegaError):

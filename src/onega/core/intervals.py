@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,15 @@ class Interval:
     def half_width(self) -> float:
         """Half the interval's length."""
         return (self.high - self.low) / 2
+
+    def at_least(self, bound: float) -> Interval:
+        """Return the interval without the part below ``bound``, where no value can lie.
+
+        For means of what can't be negative, such as waits: Student's interval of a few skewed
+        values may reach below zero. What is cut off had no chance, so that the rest covers as
+        much; the mean stays inside.
+        """
+        return replace(self, low=max(self.low, bound), high=max(self.high, bound))
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, cast
 
 from onega.core.errors import SimulationError, suggest
-from onega.core.slurm import SlurmParameters
+from onega.core.slurm.parameters import SlurmParameters
 
 Knowledge = Literal["estimate", "runtime"]
-Backfill = Literal["easy", "conservative"]
+Backfill = Literal["easy", "conservative", "easy-2018"]
 KeyFunction = Callable[[float, float, float, float], float]
 
 ORDERS: Final = {
@@ -37,6 +37,21 @@ ORDERS: Final = {
 F1 to F4 are those of Carastan-Santos and de Camargo (2017); WFP3 and UNICEF of Tang et al. (2009).
 """
 
+CALLED: Final = {
+    "fcfs": "first come, first served",
+    "lcfs": "last come, first served",
+    "spf": "shortest jobs first",
+    "lpf": "longest jobs first",
+    "saf": "smallest jobs first",
+    "multifactor": "by age, size, fair share and queue",
+}
+"""Orders as people call them, where that is shorter than what they do."""
+
+BACKFILL_WORDS: Final = {
+    "easy": "with backfilling",
+    "conservative": "with conservative backfilling",
+}
+
 PREEMPTIVE: Final = frozenset(name for name in ORDERS if name.endswith("-pr"))
 TIME_DEPENDENT: Final = frozenset({"xf", "wfp3", "unicef"})
 MULTIFACTOR: Final = "multifactor"
@@ -45,12 +60,15 @@ MULTIFACTOR: Final = "multifactor"
 SLURM: Final = "slurm"
 """The order of a whole scheduler: a model of Slurm's, with parameters of its own."""
 
-BACKFILLS: Final = ("easy", "conservative")
+AS_PRINTED: Final = "easy-2018"
+"""Backfilling as Rumyantsev et al. (2018) print it: for first come, first served only."""
+BACKFILLS: Final = ("easy", "conservative", AS_PRINTED)
 TIES: Final = ("instant", "event")
 """Rules for what happens at one instant (DESIGN §4)."""
 ALIASES: Final = {
     "easy": "fcfs+easy",
     "conservative": "fcfs+conservative",
+    AS_PRINTED: f"fcfs+{AS_PRINTED}",
     "fifo": "fcfs",
     "sjf": "spf",
     "ljf": "lpf",
@@ -106,6 +124,7 @@ class Policy:
         A name of `ORDERS`, a `Priority`, or a plain function that becomes one.
     backfill
         None, ``"easy"`` or ``"conservative"``; only for orders that don't preempt.
+        ``"easy-2018"`` (only for fcfs): as Rumyantsev et al. (2018) print it.
     knowledge
         ``"estimate"``: the users' estimates, the run time where one is missing; ``"runtime"``:
         perfect knowledge; None: estimates if the log has any.
@@ -145,6 +164,11 @@ class Policy:
                 f"unknown knowledge {self.knowledge!r}; "
                 f"{suggest(str(self.knowledge), ('estimate', 'runtime'))}"
             )
+        if self.backfill == AS_PRINTED and self.order != "fcfs":
+            raise SimulationError(
+                f"{AS_PRINTED} is printed for first come, first served alone; use {AS_PRINTED!r}, "
+                f"or '{self.order}+easy'"
+            )
         if self.backfill is not None and self.order in PREEMPTIVE:
             raise SimulationError(
                 f"{self.order} preempts, and preemptive orders take no backfilling; "
@@ -181,6 +205,23 @@ class Policy:
     def knowing(self, knowledge: Knowledge | None) -> Policy:
         """Return the policy with another knowledge; None leaves it."""
         return self if knowledge is None else replace(self, knowledge=knowledge)
+
+    @property
+    def words(self) -> str:
+        """The policy for somebody who doesn't know its name.
+
+        Examples
+        --------
+        >>> Policy.parse("easy").words
+        'first come, first served, with backfilling'
+        """
+        if self.order == SLURM:
+            return "as a model of Slurm's scheduler does"
+        if isinstance(self.order, str):
+            order = CALLED.get(self.order, ORDERS[self.order])
+        else:
+            order = cast(Priority, self.order).name
+        return f"{order}, {BACKFILL_WORDS[self.backfill]}" if self.backfill else order
 
     @property
     def preemptive(self) -> bool:

@@ -8,6 +8,8 @@ from typing import Final
 
 SECONDS: Final = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
+JOULES_PER_KWH: Final = 3.6e6
+
 KIB: Final = 1024.0
 
 BYTES: Final = {
@@ -32,7 +34,7 @@ def duration(text: str | float) -> float:
         return float(compact)
     except ValueError:
         pass
-    parts = re.findall(r"(\d+(?:\.\d+)?)(min|[smhdw])", compact)
+    parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)(min|[smhdw])", compact)
     if not parts or "".join(number + unit for number, unit in parts) != compact:
         raise ValueError(f"not a duration: {text!r}; accepted: 90, 90s, 15m, 1h, 1h30m, 2d, 1w")
     return sum(float(number) * SECONDS[unit] for number, unit in parts)
@@ -42,10 +44,75 @@ def size(text: str | float) -> float:
     """Read an amount of memory: ``4096``, ``"64GiB"``, ``"512 MB"`` → bytes."""
     if isinstance(text, int | float):
         return float(text)
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", text.strip().lower())
     if found is None or (found[2] or "b") not in BYTES:
         raise ValueError(f"not an amount of memory: {text!r}; accepted: 4096, 512MB, 64GiB, 1TiB")
     return float(found[1]) * BYTES[found[2] or "b"]
+
+
+def quantity(value: float | None, digits: int = 3) -> str:
+    """Write a number for a person: ``42,080``, ``3.14``, ``0.0012``; never a power of ten.
+
+    ``digits`` significant ones after rounding; whole numbers keep all of theirs.
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    if decimals <= 0:
+        return f"{value:,.0f}"
+    text = f"{value:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".")
+
+
+def percent(share: float | None) -> str:
+    """Write a share as per cent with two digits: ``12 %``, ``0.34 %``."""
+    if share is None or math.isnan(share):
+        return "–"
+    value = 100 * share
+    if abs(value) < 5e-13:
+        return "0 %"
+    return f"{value:,.0f} %" if abs(value) >= 9.95 else f"{quantity(value, 2)} %"
+
+
+def humanise_energy(joules: float | None) -> str:
+    """Write an energy for a person: ``0.5 kWh``, ``42,080 kWh``, ``787.5 MWh``."""
+    if joules is None:
+        return "–"
+    kwh = joules / JOULES_PER_KWH
+    for limit, unit, name in ((1e5, 1.0, "kWh"), (1e8, 1e3, "MWh"), (math.inf, 1e6, "GWh")):
+        if abs(kwh) < limit:
+            return f"{quantity(kwh / unit, 4)} {name}"
+    return "–"
+
+
+def humanise_power(watts: float | None) -> str:
+    """Write a power for a person: ``850 W``, ``95.2 kW``, ``17.7 MW``."""
+    if watts is None:
+        return "–"
+    for limit, unit, name in ((2e3, 1.0, "W"), (1e7, 1e3, "kW"), (math.inf, 1e6, "MW")):
+        if abs(watts) < limit:
+            return f"{quantity(watts / unit, 4)} {name}"
+    return "–"
+
+
+def count_of(number: float, noun: str) -> str:
+    """Write how many there are of something: ``1 job``, ``16,400 servers``."""
+    return f"{number:,.0f} {noun}{'' if number == 1 else 's'}"
+
+
+def humanise_bytes(amount: float) -> str:
+    """Write an amount of memory for a person: ``512 B``, ``200 GiB``, ``1.5 TiB``."""
+    for limit, unit, name in (
+        (KIB, 1.0, "B"),
+        (KIB**2, KIB, "KiB"),
+        (KIB**3, KIB**2, "MiB"),
+        (KIB**4, KIB**3, "GiB"),
+    ):
+        if amount < limit:
+            return f"{amount / unit:.4g} {name}"
+    return f"{amount / KIB**4:,.4g} TiB"
 
 
 def humanise_seconds(seconds: float | None) -> str:
@@ -60,8 +127,8 @@ def humanise_seconds(seconds: float | None) -> str:
         (2 * 365.25 * 86400, 86400.0, "d"),
     ):
         if size < limit:
-            return f"{seconds / unit:.3g} {name}"
-    return f"{seconds / (365.25 * 86400):.3g} years"
+            return f"{quantity(seconds / unit)} {name}"
+    return f"{quantity(seconds / (365.25 * 86400))} years"
 
 
 def clock_words(seconds: float) -> str:

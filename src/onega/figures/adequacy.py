@@ -23,8 +23,8 @@ from onega.figures.theme import (
 )
 
 if TYPE_CHECKING:
-    from onega.comparison.adequacy import Adequacy
-    from onega.comparison.site import SiteAdequacy
+    from onega.comparison.adequacy.adequacy import Adequacy
+    from onega.comparison.adequacy.site import SiteAdequacy
 
 _POINTS: Final = 20_000
 """More points than this make a figure slow and no clearer."""
@@ -142,13 +142,13 @@ def _seconds(value: float) -> str:
 
 
 def _named(result: Adequacy | SiteAdequacy) -> dict[str, Adequacy]:
-    from onega.comparison.adequacy import Adequacy
+    from onega.comparison.adequacy.adequacy import Adequacy
 
     return {result.names[1]: result} if isinstance(result, Adequacy) else dict(result.results)
 
 
 def _first(result: Adequacy | SiteAdequacy) -> Adequacy:
-    from onega.comparison.adequacy import Adequacy
+    from onega.comparison.adequacy.adequacy import Adequacy
 
     return result if isinstance(result, Adequacy) else result.results[result.best]
 

@@ -9,8 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from onega.core.chains import Floats, autocorrelations
-from onega.core.distances import ks_distance
+from onega.core.workload.chains import Floats, autocorrelations
+from onega.core.workload.distances import ks_distance
 from onega.figures.theme import COLOURS, INK, axis, power_axis, styled, time_axis
 
 if TYPE_CHECKING:
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 _POINTS: Final = 1500
 _LAGS: Final = tuple(range(1, 51))
+
+
+def _between(values: Any) -> tuple[float, float]:  # noqa: ANN401
+    return float(np.min(values)), float(np.max(values))
 
 
 def cdf(result: Comparison | ModelComparison) -> go.Figure:
@@ -34,7 +38,7 @@ def cdf(result: Comparison | ModelComparison) -> go.Figure:
                 mode="lines", showlegend=column == 1, line={**_line(place), "shape": "hv"},
                 hovertemplate="%{y:.1f} % at most %{x:,.4g}<extra>" + side.name + "</extra>",
             )  # fmt: skip
-    figure.update_xaxes(power_axis("width", "processors"), col=1)
+    figure.update_xaxes(power_axis("width", "processors", _between(real.procs)), col=1)
     figure.update_xaxes(nticks=8, tickangle=0, col=1)
     figure.update_xaxes(time_axis("run time"), col=2)
     figure.update_xaxes(time_axis("gap between submissions"), col=3)

@@ -69,7 +69,8 @@ def widths(description: Description) -> go.Figure:
             hovertemplate="%{x} processors: %{customdata:,} jobs (%{y:.2f} %)<extra></extra>",
         )
     ends = math.log10(shape.widths[0].width / 1.3), math.log10(shape.widths[-1].width * 1.3)
-    figure.update_xaxes(theme.power_axis("width", "processors"), range=ends)
+    between = (shape.widths[0].width, shape.widths[-1].width)
+    figure.update_xaxes(theme.power_axis("width", "processors", between), range=ends)
     figure.update_yaxes(axis("share of jobs", "%"))
     note = f"{shape.serial:.0%} serial, {shape.power_of_two:.0%} powers of two"
     return styled(figure, "Widths", note).update_layout(barmode="overlay")
@@ -215,7 +216,7 @@ def users(description: Description) -> go.Figure:
         raise TraceError("no figure 'users': the widths of the active users' jobs are unknown")
     figure = go.Figure(
         bars(
-            [str(row.user) for row in rows],
+            [row.name for row in rows],
             [row.mean_width for row in rows],
             "user %{x}: %{customdata[0]:,} jobs, %{y:.1f} processors on average, "
             "%{customdata[1]:.1f} % of all processor time",

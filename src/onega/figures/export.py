@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import plotly.graph_objects as go
 
+from onega.core.files import write_text
 from onega.figures.theme import CONFIG, FONT
 
 _PAGE = """<!doctype html>
@@ -68,23 +68,5 @@ def write_html(
         heading=heading,
         figures="\n".join(parts),
     )
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     return write_text(path, page)
-
-
-def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    """Write a text file whole or not at all."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        # mkstemp makes files that only their owner reads; give what a plain open() would.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return target

@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 from onega.figures.theme import BLUE, GREY, INK, ORANGE, RED, axis, styled
 
 if TYPE_CHECKING:
-    from onega.experiment.feedback import Feedback
+    from onega.experiment.users.feedback import Feedback
 
 _PANELS: Final = (("WR", 1, 1), ("OR", 1, 2), ("WP", 2, 1), ("OP", 2, 2))
 _FACTOR: Final = {"W": "jobs waiting", "O": "processors busy"}

@@ -22,7 +22,7 @@ from onega.figures.series import Clock, Floats, Ints
 from onega.figures.theme import BLUE, GREEN, INK, ORANGE, PURPLE, RED, SKY, styled
 
 if TYPE_CHECKING:
-    from onega.core.schedule import Schedule
+    from onega.core.schedule.schedule import Schedule
 
 JOBS: Final = 500
 """As many jobs as the seed's figure shows."""
@@ -61,7 +61,7 @@ def gantt(schedule: Schedule, jobs: int | tuple[int, int] | slice | None = None)
     """
     chosen = choose(schedule, jobs)
     first = float(schedule.workload.column("submit").min())
-    clock = Clock.of(first, chosen.end - chosen.begin, schedule.workload.meta.epoch)
+    clock = Clock.of(first, chosen.end - chosen.begin, schedule.workload.meta)
     figure = make_subplots(
         rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.05, row_heights=[0.5, 0.5]
     )

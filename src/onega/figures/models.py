@@ -31,7 +31,7 @@ def jobs(model: WorkloadModel, *, rng: int = 0) -> go.Figure:
             hovertemplate="%{customdata} processors, %{y:,.0f} s<extra></extra>",
         )
     )  # fmt: skip
-    figure.update_xaxes(power_axis("width", "processors"))
+    figure.update_xaxes(power_axis("width", "processors", (procs.min(), procs.max())))
     figure.update_yaxes(time_axis("run time"))
     note = f"{_SAMPLE:,} jobs drawn from {model.KIND}, widths spread a little to be seen"
     return styled(figure, "Jobs of the model", note)

@@ -12,11 +12,12 @@ from onega.figures.quantities import Scale, label, scale
 from onega.figures.theme import BLUE, GREEN, GREY, INK, RED, styled
 
 if TYPE_CHECKING:
-    from onega.experiment.planning import Plan
-    from onega.experiment.targets import Target
+    from onega.experiment.planning.planning import Plan
+    from onega.experiment.planning.targets import Target
 
 _ACROSS: Final = {
     "procs": "processors",
+    "nodes": "nodes",
     "load": "load, as a multiple of the source's own",
     "policy": "policy",
 }
@@ -117,16 +118,23 @@ def _title(result: Plan) -> str:
         return f"{result.target}: can't be met by varying the {_SHORT[result.vary]}"
     return {
         "procs": f"{result.best} processors meet {result.target}",
+        "nodes": f"{result.best} nodes meet {result.target}",
         "load": f"{result.best} times the load meets {result.target}",
         "policy": f"{result.best} meets {result.target}",
     }[result.vary]
 
 
-_SHORT: Final = {"procs": "number of processors", "load": "load", "policy": "policy"}
+_SHORT: Final = {
+    "procs": "number of processors",
+    "nodes": "number of nodes",
+    "load": "load",
+    "policy": "policy",
+}
 
 
 def _note(result: Plan) -> str:
-    under = f"{result.cluster.procs} processors" if result.vary != "procs" else ""
+    sized = result.vary in ("procs", "nodes")
+    under = "" if sized else f"{result.cluster.procs} processors"
     under += "" if result.vary == "policy" else f"{' under ' if under else ''}{result.policy}"
     sure = {
         "percentile": f"bars: the middle {_percent(result)} of resamples of the log",

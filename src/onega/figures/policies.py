@@ -10,7 +10,7 @@ from onega.figures import replicates
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from onega.experiment.policies import PolicyComparison
+    from onega.experiment.replicates.policies import PolicyComparison
 
 
 def intervals(result: PolicyComparison) -> go.Figure:

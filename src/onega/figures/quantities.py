@@ -14,7 +14,7 @@ from onega.figures.theme import INK, TIME_TICKS
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from onega.experiment.targets import Measure
+    from onega.experiment.planning.targets import Measure
 
 WIDE: Final = 30.0
 """Values that far apart are drawn on a logarithmic axis."""

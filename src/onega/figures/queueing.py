@@ -50,14 +50,14 @@ def rho(result: Stability, sizes: Any = None) -> go.Figure:  # noqa: ANN401
         name=f"this machine: {result.procs:,} servers, ρ = {result.rho:.3g}",
         hovertemplate="this machine: ρ = %{y:.4f}<extra></extra>",
     )
-    if result.min_procs is not None:
-        figure.add_vline(x=result.min_procs, line={"color": GREY, "dash": "dot"})
+    if result.formula_min_procs is not None:
+        figure.add_vline(x=result.formula_min_procs, line={"color": GREY, "dash": "dot"})
         figure.add_annotation(
-            x=_position(result.min_procs, curve),
+            x=_position(result.formula_min_procs, curve),
             y=0.6,
             yref="paper",
             yanchor="middle",
-            text=f"fewest: {result.min_procs:,}",
+            text=f"fewest: {result.formula_min_procs:,}",
             xanchor="left",
             xshift=6,
             showarrow=False,
@@ -68,7 +68,13 @@ def rho(result: Stability, sizes: Any = None) -> go.Figure:  # noqa: ANN401
     # Tiny machines have a ρ without bounds; what matters is the neighbourhood of 1.
     top = min(float(curve["rho"].max()), 2.2 * max(result.rho, 1.0))  # type: ignore[arg-type]
     figure.update_yaxes(axis("ρ = λ·C·E[S]"), range=[0, max(1.15, 1.05 * top)])
-    return styled(figure, "Does the machine keep up?", _law(result))
+    note = " (not tested)" if result.formula_holds is None else ""
+    if result.formula_holds is False:
+        note = ", which this log isn't"
+    title = f"ρ by the formula, for exponential run times and independent jobs{note}"
+    if result.law != "exponential":
+        title = f"ρ by the formula of exponential run times; here the law is {result.law}"
+    return styled(figure, title, _law(result))
 
 
 def constant(result: Stability, sizes: Any = None) -> go.Figure:  # noqa: ANN401
@@ -110,31 +116,46 @@ def constant(result: Stability, sizes: Any = None) -> go.Figure:  # noqa: ANN401
 
 
 def utilisation(result: Stability, sizes: Any = None) -> go.Figure:  # noqa: ANN401
-    """Usable share of the machine under FCFS, against its size."""
+    """Usable share of the machine under FCFS, and what is asked for, against its size."""
     curve = result.curve(sizes)
+    measured = result.measure is not None
+    usable = curve["measured"] if measured else curve["utilisation_at_limit"]
     figure = go.Figure(
         go.Scatter(
             x=curve["procs"],
-            y=100 * curve["utilisation_at_limit"],
+            y=100 * usable,
             mode="lines",
             line={"color": BLUE, "width": 2.5},
             fill="tozeroy",
             fillcolor="rgba(0,114,178,0.12)",
-            showlegend=False,
+            name="can be used, measured" if measured else "can be used, by the formula",
             hovertemplate="%{x:,} servers: %{y:.1f} % usable<extra></extra>",
         )
     )
+    top = 101.0
+    if result.offered_load is not None:
+        asked = 100 * result.offered_load * result.procs / curve["procs"]
+        top = max(top, min(150.0, 105 * result.offered_load))
+        figure.add_scatter(
+            x=curve["procs"],
+            y=asked,
+            mode="lines",
+            line={"color": ORANGE, "width": 2, "dash": "dash"},
+            name="asked for",
+            hovertemplate="%{x:,} servers: %{y:.1f} % asked for<extra></extra>",
+        )
     figure.add_scatter(
         x=[result.procs],
         y=[100 * result.utilisation_at_limit],
         mode="markers",
-        marker={"color": RED, "size": 11},
+        marker={"color": RED if result.stable is False else GREEN, "size": 11},
         name=f"this machine: {100 * result.unused_share:.3g} % can't be used",
         hovertemplate="this machine: %{y:.1f} % usable<extra></extra>",
     )
     figure.update_xaxes(_servers(curve))
-    figure.update_yaxes(axis("largest utilisation", "%"), range=[0, 101])
-    return styled(figure, "How much of the machine first come, first served can use", _law(result))
+    figure.update_yaxes(axis("of the machine", "%"), range=[0, top])
+    title = "How much of the machine first come, first served can use"
+    return styled(figure, title, _law(result))
 
 
 def _law(result: Stability) -> str:

@@ -14,7 +14,7 @@ from onega.figures.theme import BLUE, GREY, INK, ORANGE, RED, styled
 
 if TYPE_CHECKING:
     from onega.core.intervals import Interval
-    from onega.experiment.replicates import Replicates
+    from onega.experiment.replicates.replicates import Replicates
 
 _PANEL: Final = 190
 _ROW: Final = 26

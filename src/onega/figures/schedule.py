@@ -9,8 +9,9 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from onega.core.energy import busy_power
 from onega.core.errors import SimulationError
+from onega.core.schedule.common import common_jobs
+from onega.core.schedule.energy import busy_power
 from onega.core.units import humanise_seconds
 from onega.figures.gantt import gantt
 from onega.figures.series import Clock, Floats, bins, extremes, means, span_name
@@ -31,7 +32,7 @@ from onega.figures.theme import (
 if TYPE_CHECKING:
     import polars as pl
 
-    from onega.core.schedule import Schedule
+    from onega.core.schedule.schedule import Schedule
 
 Window = tuple[float, float]
 
@@ -152,15 +153,31 @@ def compare_schedules(schedules: Mapping[str, Schedule], *, measure: str = "wait
         Name → schedule; observed ones and simulated ones alike.
     measure
         ``"wait"``, ``"response"``, ``"slowdown"`` or ``"bounded_slowdown"``.
+
+    Notes
+    -----
+    Over the jobs that all of them have, where they are schedules of one log: an observed one may
+    lack waits, and hold jobs that can't be simulated.
     """
     if measure not in _MEASURES:
         raise ValueError(f"no distribution of {measure!r}; accepted: {', '.join(_MEASURES)}")
     if not schedules:
         raise ValueError("compare_schedules needs at least one schedule, got none")
+    tables = [schedule.jobs for schedule in schedules.values()]
+    if len({schedule.workload.meta.source for schedule in schedules.values()}) == 1:
+        tables = common_jobs(tables)
+    note = _distribution_note(next(iter(schedules.values())), measure)
+    return compare_tables(dict(zip(schedules, tables, strict=True)), measure=measure, note=note)
+
+
+def compare_tables(
+    tables: Mapping[str, pl.DataFrame], *, measure: str = "wait", note: str = ""
+) -> go.Figure:
+    """Draw what `compare_schedules` does, of tables with the columns of `Schedule.jobs`."""
     title, label, least, scale = _MEASURES[measure]
     figure = go.Figure()
-    for place, (name, schedule) in enumerate(schedules.items()):
-        values = schedule.jobs[measure].to_numpy()
+    for place, (name, table) in enumerate(tables.items()):
+        values = table[measure].to_numpy()
         values = values[np.isfinite(values)]
         x, share = _distribution(values, least)
         figure.add_scatter(
@@ -168,15 +185,14 @@ def compare_schedules(schedules: Mapping[str, Schedule], *, measure: str = "wait
             y=100 * share,
             mode="lines",
             name=name,
-            showlegend=len(schedules) > 1,
+            showlegend=len(tables) > 1,
             line={"color": COLOURS[place % len(COLOURS)], "width": 2.4, "shape": "hv"},
             customdata=[humanise_seconds(float(v)) if scale == "time" else f"{v:.4g}" for v in x],
             hovertemplate="%{y:.1f} % at most %{customdata}<extra>" + name + "</extra>",
         )
-    note = _distribution_note(next(iter(schedules.values())), measure)
     figure.update_xaxes(time_axis(label) if scale == "time" else axis(label) | LOG_TICKS)
     figure.update_yaxes(axis("cumulative share of jobs", "%"), range=[0, 101])
-    if len(schedules) > 1:
+    if len(tables) > 1:
         note = "the higher the line, the better"
         note += "; a wait under a second counts as none" if measure == "wait" else ""
     return styled(figure, title, note)
@@ -243,7 +259,7 @@ def _system(schedule: Schedule, window: Window | None) -> pl.DataFrame:
 def _clock(schedule: Schedule, table: pl.DataFrame) -> tuple[Floats, Clock]:
     time = table["time"].to_numpy()
     first = float(schedule.workload.column("submit").min())
-    return time, Clock.of(first, float(time[-1] - time[0]), schedule.workload.meta.epoch)
+    return time, Clock.of(first, float(time[-1] - time[0]), schedule.workload.meta)
 
 
 def _left_limits(table: pl.DataFrame) -> Floats:

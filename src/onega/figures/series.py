@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from onega.core.units import humanise_seconds
+from onega.core.workload.clock import local_moment, local_zone, utc_offsets
+from onega.core.workload.meta import Meta
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+DAY: Final = 86400.0
 
 POINTS: Final = 4000
 """Most points of one line: four to each of a thousand columns of pixels."""
@@ -75,31 +80,41 @@ class Clock:
         Unix time of second 0, if known.
     unit, seconds
         Unit of time passed.
+    zone, zone_name
+        The machine's own time zone, in which dates are written.
     """
 
     origin: float
     epoch: float | None
     unit: str
     seconds: float
+    zone: tzinfo = UTC
+    zone_name: str = "UTC"
 
     @classmethod
-    def of(cls, first: float, length: float, epoch: float | None) -> Clock:
+    def of(cls, first: float, length: float, meta: Meta) -> Clock:
         """Count from the first submission; choose the unit for a stretch of some length."""
+        zone, name, _ = local_zone(meta)
+        if any(local_moment(meta, first + one) is None for one in (-2 * DAY, length + 2 * DAY)):
+            zone, name = UTC, "UTC"  # no calendar has these times
         for limit, unit, seconds in (
             (300, "seconds", 1.0),
             (3 * 3600, "minutes", 60.0),
             (4 * 86400, "hours", 3600.0),
         ):
             if length < limit:
-                return cls(first, epoch, unit, seconds)
-        return cls(first, epoch, "days", 86400.0)
+                return cls(first, meta.epoch, unit, seconds, zone, name)
+        return cls(first, meta.epoch, "days", 86400.0, zone, name)
 
     def place(self, times: npt.ArrayLike) -> Any:  # noqa: ANN401
         """Turn seconds into places on the axis."""
         at = np.asarray(times, dtype=np.float64)
         if self.epoch is None:
             return (at - self.origin) / self.seconds
-        return ((at + self.epoch) * 1000).round().astype("datetime64[ms]")
+        moments = at + self.epoch
+        if self.zone is not UTC:
+            moments = moments + utc_offsets(np.floor(moments).astype(np.int64), self.zone)
+        return (moments * 1000).round().astype("datetime64[ms]")
 
     def length(self, seconds: npt.ArrayLike) -> Floats:
         """Turn lengths of time into lengths on the axis (milliseconds among dates)."""
@@ -110,7 +125,7 @@ class Clock:
         """Return the axis's title and kind."""
         if self.epoch is None:
             return {"title": {"text": f"time since the first submission ({self.unit})"}}
-        return {"title": {"text": "time (UTC)"}, "type": "date"}
+        return {"title": {"text": f"time ({self.zone_name})"}, "type": "date"}
 
 
 def span_name(span: float) -> str:

@@ -12,7 +12,7 @@ from onega.core.errors import ExperimentError, suggest
 from onega.figures.theme import COLOURS, axis, styled
 
 if TYPE_CHECKING:
-    from onega.experiment.sweep import Sweep
+    from onega.experiment.sweep.sweep import Sweep
 
 MOST_LINES: Final = 12
 TIMES: Final = (("h", 3600.0, 7200.0), ("min", 60.0, 300.0), ("s", 1.0, 0.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -97,15 +98,27 @@ def hours_axis(label: str) -> dict[str, Any]:
     return {"title": {"text": f"{label} (hours)"}, "rangemode": "tozero"}
 
 
-def power_axis(label: str, unit: str) -> dict[str, Any]:
-    """Return a logarithmic axis to base 2 with a mark at every power that people know."""
-    powers = [2**k for k in range(24)]
+def power_axis(label: str, unit: str, values: tuple[float, float] = (1, 2**20)) -> dict[str, Any]:
+    """Return a logarithmic axis to base 2 whose marks, between two values, don't touch.
+
+    Every power of two where there is room, else every second, third, ….
+    """
+    first, last = (math.log2(max(1.0, one)) for one in values)
+    powers = [2**k for k in range(math.floor(first), math.ceil(last) + 1)]
+    step = 1
+    while _crowded(powers[::step]):
+        step += 1
     return {
         "title": {"text": f"{label} ({unit})"},
         "type": "log",
-        "tickvals": powers,
-        "ticktext": [f"{power:,}" for power in powers],
+        "tickvals": powers[::step],
+        "ticktext": [f"{power:,}" for power in powers[::step]],
     }
+
+
+def _crowded(ticks: list[int]) -> bool:
+    """Whether the marks of an axis would touch each other on a phone."""
+    return sum(6.2 * len(f"{one:,}") + 10 for one in ticks) > 290
 
 
 def reference_line(figure: go.Figure, level: float, label: str, **place: Any) -> None:  # noqa: ANN401

@@ -12,7 +12,7 @@ from onega.figures.quantities import Scale, scale
 from onega.figures.theme import BLUE, GREEN, GREY, INK, ORANGE, RED, axis, styled
 
 if TYPE_CHECKING:
-    from onega.experiment.pareto import TradeOff
+    from onega.experiment.planning.pareto import TradeOff
 
 _AWAY: Final = {"cheapest": (30, -22), "balanced": (46, -40), "quickest": (52, -8)}
 """Where names of choices stand beside their points, in pixels: the front's upper right is empty."""

@@ -13,7 +13,7 @@ from plotly.subplots import make_subplots
 from onega.figures.theme import COLOURS, axis, power_axis, styled, time_axis
 
 if TYPE_CHECKING:
-    from onega.models.users_clusters import UserGrouping
+    from onega.models.users.clusters import UserGrouping
 
 _MOST: Final = 4000
 """Points drawn per group."""
@@ -56,6 +56,10 @@ def draw_clouds(
         rows, columns, subplot_titles=titles, shared_xaxes="all", shared_yaxes="all",
         vertical_spacing=0.35 / max(rows, 2), horizontal_spacing=0.06,
     )  # fmt: skip
+    widths = (
+        min(float(procs.min()) for procs, _ in clouds if procs.size),
+        max(float(procs.max()) for procs, _ in clouds if procs.size),
+    )
     random = np.random.default_rng(0)
     for number, (procs, runtime) in enumerate(clouds):
         row, column = number // 2 + 1, number % 2 + 1
@@ -71,7 +75,8 @@ def draw_clouds(
             ),
             row, column,
         )  # fmt: skip
-        figure.update_xaxes(power_axis("width", "processors"), row=row, col=column)
+        across = power_axis("width", "processors", widths)
+        figure.update_xaxes(across, row=row, col=column)
         figure.update_yaxes(time_axis("run time"), row=row, col=column)
         figure.update_xaxes(showticklabels=True, row=row, col=column)
         if column == 2:

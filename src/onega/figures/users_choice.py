@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from onega.figures.theme import COLOURS, INK, axis, styled
 
 if TYPE_CHECKING:
-    from onega.models.users_clusters import GroupChoice
+    from onega.models.users.clusters import GroupChoice
 
 
 def choice(result: GroupChoice) -> go.Figure:

@@ -11,7 +11,7 @@ from onega.figures.models import jobs, week
 from onega.figures.users import draw_clouds
 
 if TYPE_CHECKING:
-    from onega.models.users_groups import UserGroups
+    from onega.models.users.groups import UserGroups
 
 _SAMPLE: Final = 16_000
 

@@ -7,7 +7,6 @@ estimates, the job table, JSON. "Not fitted" can't be expressed.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -17,18 +16,21 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.random import Generator, SeedSequence
 
-from onega.core.chains import Floats, Ints
-from onega.core.cluster import Cluster
+from onega.core.documents import parse_json
 from onega.core.errors import ModelError, suggest
-from onega.core.meta import Meta
+from onega.core.files import write_text
+from onega.core.machine.cluster import Cluster
 from onega.core.plotting import Plottable
 from onega.core.rng import Rng, child, describe_seed, generator, seed_sequence
-from onega.core.workload import Workload
-from onega.models.arrivals import Arrivals, Poisson
-from onega.models.estimates import EstimateModel, fit_estimates
-from onega.models.jobs import MONDAY, Jobs, jobs_of
-from onega.models.parts import Part, write_json
-from onega.models.users import UserModel
+from onega.core.threads import one_thread
+from onega.core.workload.chains import Floats, Ints
+from onega.core.workload.meta import Meta
+from onega.core.workload.workload import Workload
+from onega.models.arrivals.arrivals import Arrivals, Poisson
+from onega.models.estimates.estimates import EstimateModel, fit_estimates
+from onega.models.jobs.jobs import MONDAY, Jobs, jobs_of
+from onega.models.parts import BAD_PARAMETERS, Part, write_json
+from onega.models.users.base import UserModel
 
 MOST_JOBS = 200_000_000
 
@@ -107,10 +109,10 @@ class WorkloadModel(Plottable, Part):
         rng
             Only families that draw while they fit (``neural``, ``svr``) use it.
         arrivals
-            A name of `onega.models.arrivals.GAPS`, an `Arrivals`, or None for the family's own
+            A name of `models.arrivals.arrivals.GAPS`, an `Arrivals`, or None for the family's own
             way (a chain of gaps, if it has none).
         cycle
-            A name of `onega.models.cycles.CYCLES`, ``"none"``, or None for the family's own
+            A name of `models.arrivals.cycles.CYCLES`, ``"none"``, or None for the family's own
             (the polynomial, if it has none).
         estimates
             ``"beta"``, ``"gamma"``, ``"tsafrir"``, a model, ``"none"``, or ``"auto"``: if the log
@@ -125,11 +127,12 @@ class WorkloadModel(Plottable, Part):
             if name not in accepted:
                 known = ["arrivals", "cycle", "estimates", *accepted]
                 raise ModelError(f"{cls.KIND}: no option {name!r}; {suggest(name, known)}")
-        when = cls._fit_arrivals(jobs, arrivals, cycle)
-        jobs = replace(jobs, gaps=when.operational_gaps(jobs.clock))
-        parameters = cls._fit(jobs, generator(child(seed_sequence(rng), 0)), **options)
-        if isinstance(estimates, str):
-            estimates = fit_estimates(jobs, estimates)
+        with one_thread():
+            when = cls._fit_arrivals(jobs, arrivals, cycle)
+            jobs = replace(jobs, gaps=when.operational_gaps(jobs.clock))
+            parameters = cls._fit(jobs, generator(child(seed_sequence(rng), 0)), **options)
+            if isinstance(estimates, str):
+                estimates = fit_estimates(jobs, estimates)
         return cls(
             machine=jobs.machine,
             arrivals=when,
@@ -186,6 +189,21 @@ class WorkloadModel(Plottable, Part):
         """
         size = self._checked_size(n, load, machine)
         seed = seed_sequence(rng)
+        try:
+            with one_thread(), np.errstate(invalid="raise", over="raise", divide="raise"):
+                return self._sample(int(n), seed, load, size, start)
+        except ModelError:
+            raise
+        except BAD_PARAMETERS as error:
+            raise ModelError(
+                f"{self.KIND}: no jobs can be drawn from these parameters ({error}); "
+                "if the file was edited by hand, fit the model again"
+            ) from error
+
+    def _sample(
+        self, n: int, seed: SeedSequence, load: float | None, size: int, start: float
+    ) -> Workload:
+        """Draw jobs for a machine of ``size`` processors."""
         model = self.for_machine(size)
         drawn = model._draw(int(n), generator(child(seed, 0)))
         procs = np.maximum(np.rint(drawn.procs), 1)
@@ -204,6 +222,8 @@ class WorkloadModel(Plottable, Part):
         submit = np.floor(self.arrivals.submissions(gaps, start=start, span=span))
         jobs = drawn._replace(procs=procs, runtime=runtime)
         columns = {"submit": submit, **self._columns(jobs, seed)}
+        if "user" in columns:  # the log's own numbers may be names: they stay behind
+            columns["user"] = np.unique(columns["user"], return_inverse=True)[1] + 1
         meta = Meta(source=self.KIND, epoch=MONDAY, timezone="UTC", procs=size)
         return Workload(columns, replace(meta, provenance=tuple(notes)))
 
@@ -248,7 +268,7 @@ class WorkloadModel(Plottable, Part):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the parameters as JSON that a person can read and edit."""
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        write_text(path, self.to_json())
 
     def to_json(self) -> str:
         """Return the parameters as JSON text."""
@@ -283,7 +303,7 @@ class WorkloadModel(Plottable, Part):
 def load(path: str | os.PathLike[str]) -> WorkloadModel:
     """Read any model that `WorkloadModel.save` wrote."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_bytes().decode("utf-8")
     except UnicodeDecodeError:
         raise ModelError(f"{path}: not a model file (it isn't text)") from None
     try:
@@ -296,14 +316,11 @@ def from_json(text: str) -> WorkloadModel:
     """Build the model that a JSON text describes."""
     from onega.models import MODELS
 
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ModelError(f"not a model file: {error}") from None
+    data = parse_json(text, lambda message: ModelError(f"not a model file: {message}"))
     if not isinstance(data, dict) or "onega_model" not in data:
         raise ModelError("not a model file: the key 'onega_model' is missing")
     kind = data.pop("onega_model")
-    if kind not in MODELS:
+    if not isinstance(kind, str) or kind not in MODELS:
         raise ModelError(f"no model {kind!r}; {suggest(str(kind), MODELS)}")
     return MODELS[kind].from_dict(data)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from onega.core.errors import ModelError
-from onega.models.arrivals import Arrivals, Gaps
+from onega.models.arrivals.arrivals import Arrivals, Gaps
 from onega.models.base import WorkloadModel
-from onega.models.estimates import EstimateModel
-from onega.models.users import UserModel
+from onega.models.estimates.estimates import EstimateModel
+from onega.models.users.base import UserModel
 
 
 def compose(

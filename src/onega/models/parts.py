@@ -10,15 +10,21 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import fields
-from typing import Any, ClassVar, Self, get_args, get_type_hints
+from functools import cache, partial
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import AllowInfNan, PlainValidator, Strict, TypeAdapter, ValidationError
 
-from onega.core.chains import Floats, Ints
 from onega.core.errors import ModelError, suggest
+from onega.core.workload.chains import Floats, Ints
 
 _KINDS: dict[str, type[Part]] = {}
+
+BAD_PARAMETERS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What numbers that don't go together make of a formula: a file was edited, or damaged."""
 
 
 class Part:
@@ -52,34 +58,34 @@ class Part:
             raise ModelError(
                 f"{cls.KIND}: version {version} isn't known, this Onega reads {cls.VERSION}"
             )
-        hints = get_type_hints(cls)
-        names = {f.name for f in fields(cls)}  # type: ignore[arg-type]
+        accepted = _accepted(cls)  # type: ignore[arg-type]
         for name in values:
-            if name not in names:
-                raise ModelError(f"{cls.KIND}: no parameter {name!r}; {suggest(name, names)}")
+            if name not in accepted:
+                raise ModelError(f"{cls.KIND}: no parameter {name!r}; {suggest(name, accepted)}")
+        typed = {}
+        for name, value in values.items():
+            try:
+                typed[name] = accepted[name].validate_python(value)
+            except ValidationError as error:
+                raise ModelError(f"{cls.KIND}: {name}{_told(error)}") from None
         try:
-            return cls(**{name: _typed(value, hints[name]) for name, value in values.items()})
-        except (TypeError, ValueError, KeyError) as error:
+            return cls(**typed)
+        except ModelError as error:
             raise ModelError(f"{cls.KIND}: {error}") from None
+        except BAD_PARAMETERS as error:
+            raise ModelError(f"{cls.KIND}: these parameters don't go together: {error}") from None
 
 
 def part_from_dict(data: dict[str, Any]) -> Part:
     """Build whichever part a dictionary with a ``kind`` describes."""
     # They register themselves when imported.
-    from onega.models import (  # noqa: F401
-        arrivals,
-        chainpart,
-        contexts,
-        cycles,
-        estimates,
-        laws,
-        pairs,
-        tsafrir,
-        users_groups,
-    )
+    from onega.models.arrivals import arrivals, cycles  # noqa: F401
+    from onega.models.estimates import estimates, tsafrir  # noqa: F401
+    from onega.models.jobs import chainpart, contexts, laws, pairs  # noqa: F401
+    from onega.models.users import groups  # noqa: F401
 
     kind = data.get("kind")
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise ModelError(f"no part of kind {kind!r}; {suggest(str(kind), sorted(_KINDS))}")
     return _KINDS[kind].from_dict(data)
 
@@ -112,18 +118,62 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
     return value
 
 
-def _typed(value: Any, hint: Any) -> Any:  # noqa: ANN401
-    """Turn a JSON value into what a field's type asks for."""
-    if isinstance(value, dict):
-        return part_from_dict(value)
+@cache
+def _accepted(part: Any) -> dict[str, TypeAdapter[Any]]:  # noqa: ANN401
+    """Return what each parameter of a part may be."""
+    hints = get_type_hints(part)
+    return {f.name: TypeAdapter(_schema(hints[f.name])) for f in fields(part)}
+
+
+def _schema(hint: Any) -> Any:  # noqa: ANN401
+    """Return what pydantic takes for a field's type: numbers are numbers, not texts or truths."""
     if hint in (Floats, Ints):
-        return np.asarray(value, dtype=np.float64 if hint == Floats else np.int64)
-    if isinstance(value, list):
-        inner = get_args(hint)[0] if get_args(hint) else None
-        return tuple(_typed(item, inner) for item in value)
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    return value
+        return Annotated[Any, PlainValidator(partial(_array, whole=hint == Ints))]
+    if isinstance(hint, type) and issubclass(hint, Part):
+        return Annotated[Any, PlainValidator(partial(_inner_part, wanted=hint))]
+    if hint is float:
+        return Annotated[float, Strict(), AllowInfNan(allow_inf_nan=False)]
+    if hint in (int, bool, str):
+        return Annotated[hint, Strict()]
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return Union[tuple(_schema(one) for one in inner)]  # noqa: UP007
+    if origin is tuple:
+        return tuple[tuple(one if one is Ellipsis else _schema(one) for one in inner)]  # type: ignore[misc]
+    return hint
+
+
+def _array(value: object, *, whole: bool) -> npt.NDArray[Any]:
+    """Return an array of numbers: finite ones, or whole ones."""
+    if not isinstance(value, list):
+        raise ValueError("a list of numbers is needed")
+    try:
+        array = np.array(value)
+    except (ValueError, OverflowError):
+        raise ValueError("a list of numbers, or lists of equally many, is needed") from None
+    if array.size == 0:
+        return array.astype(np.int64 if whole else np.float64)
+    if array.dtype.kind not in ("i" if whole else "if"):
+        raise ValueError(f"{'whole ' * whole}numbers of 64 bits are needed")
+    if not np.isfinite(array).all():
+        raise ValueError("finite numbers are needed")
+    return array.astype(np.int64 if whole else np.float64)
+
+
+def _inner_part(value: object, *, wanted: type[Part]) -> Part:
+    if not isinstance(value, dict):
+        raise ValueError("a table with a kind is needed")
+    found = part_from_dict(value)
+    if not isinstance(found, wanted):
+        raise ValueError(f"a part of kind {found.KIND!r} has no place here")
+    return found
+
+
+def _told(error: ValidationError) -> str:
+    """Say what is wrong first, and where."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = "".join(f"[{one}]" for one in first["loc"] if isinstance(one, int))
+    return f"{place}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def write_json(data: dict[str, Any]) -> str:

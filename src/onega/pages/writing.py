@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from onega.core.errors import OnegaError
+from onega.core.files import write_text
 from onega.pages.document import Cell, Document, Facts, Notes, Paragraph, Picture, Table
 
 if TYPE_CHECKING:
@@ -47,10 +48,9 @@ def to_markdown(document: Document) -> str:
 
 def write_document(document: Document, path: str | os.PathLike[str], format: str = "html") -> Path:
     """Write a document into a file, whole or not at all; missing folders are made."""
-    from onega.figures.export import write_text
-
     if format not in FORMATS:
         raise OnegaError(f"no format {format!r}; accepted: {', '.join(FORMATS)}")
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     return write_text(path, to_html(document) if format == "html" else to_markdown(document))
 
 

@@ -92,7 +92,7 @@ def stability_constant(
     procs
         Servers; at least the widest job.
     method
-        ``exact``; ``partitions``, seed 000 (9) with j from s−k+1 and (Σn−1)!; ``enumeration``,
+        ``exact``; ``partitions``, seed 000 (9) as printed (its (8) lacks 1/Σn); ``enumeration``,
         seed 000 (4) word by word, for tiny machines; ``montecarlo``, seed 000 (10).
     draws, confidence, rng
         For ``montecarlo``: how many phases are drawn, the interval's level, the randomness.
@@ -205,7 +205,7 @@ def multiresource_constant(
     capacity
         What the machine has of each resource.
     """
-    from onega.kernels.stability_harmonic import vector_constant
+    from onega.kernels.queueing.harmonic import vector_constant
 
     demand = np.atleast_2d(np.asarray(needs))
     share = np.asarray(probs, dtype=np.float64)
@@ -240,7 +240,7 @@ def multiresource_constant(
 
 
 def _partitions(widths: Widths, servers: int) -> float:
-    from onega.kernels.stability_partitions import constant_by_partitions, count_partitions
+    from onega.kernels.queueing.partitions import constant_by_partitions, count_partitions
 
     number = float(count_partitions(widths.values, servers))
     if number > MOST_PARTITIONS:
@@ -253,7 +253,7 @@ def _partitions(widths: Widths, servers: int) -> float:
 
 
 def _enumeration(widths: Widths, servers: int) -> float:
-    from onega.kernels.stability_partitions import constant_by_enumeration
+    from onega.kernels.queueing.partitions import constant_by_enumeration
 
     number = float(widths.values.size) ** servers
     if number > MOST_SEQUENCES:
@@ -265,7 +265,7 @@ def _enumeration(widths: Widths, servers: int) -> float:
 
 
 def _montecarlo(widths: Widths, servers: int, draws: int, confidence: float, rng: Rng) -> Constant:
-    from onega.kernels.stability_montecarlo import sample_reciprocals
+    from onega.kernels.queueing.montecarlo import sample_reciprocals
 
     if draws < 2:
         raise QueueingError(f"Monte Carlo needs at least 2 draws; got {draws}")

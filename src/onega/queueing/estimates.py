@@ -1,17 +1,18 @@
-"""What a log says about the parameters of seed 000's model, and how far it is from the model."""
+"""What a log says about the parameters of the model of Rumyantsev (2014)."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from onega.core.errors import QueueingError
-from onega.core.report import Finding, Report
-from onega.core.workload import Workload
+from onega.core.schedule.window import log_window
+from onega.core.workload.report import Finding, Report
+from onega.core.workload.workload import Workload
+from onega.queueing.checks import Check, Jobs, checks
 from onega.queueing.constant import constant_at, sensitivity
 from onega.queueing.harmonic import harmonic_renewal
 from onega.queueing.intervals import batch_half_width, check_confidence
@@ -19,38 +20,6 @@ from onega.queueing.widths import Widths
 
 Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Check:
-    """How far the data are from one assumption of a formula.
-
-    Attributes
-    ----------
-    assumption
-        Its short name: ``"poisson_arrivals"``.
-    holds
-        Whether the data are near enough to it for the formula to be taken at its word.
-    measures
-        The numbers behind.
-    words
-        One sentence.
-    """
-
-    assumption: str
-    holds: bool
-    measures: dict[str, float]
-    words: str
-
-
-@dataclass(frozen=True)
-class Jobs:
-    """The usable jobs of a log, in the order of submission."""
-
-    gaps: Floats
-    runtimes: Floats
-    procs: npt.NDArray[np.int64]
-    report: Report
 
 
 @dataclass(frozen=True)
@@ -69,6 +38,9 @@ class LogEstimates:
     offered_load
         λ·E[N·S]/s: the load in processor seconds, without any assumption. Above 1 no scheduler
         keeps up.
+    window_load
+        The same over the window in which the log shows its machine filled
+        (`onega.core.schedule.window`); None if there is no such window.
     checks
         The assumptions and how far the log is from them.
     report
@@ -84,8 +56,20 @@ class LogEstimates:
     constant_ci: Interval
     rho_ci: Interval
     offered_load: float
+    window_load: float | None
     checks: tuple[Check, ...]
     report: Report = field(default_factory=Report)
+
+
+@dataclass(frozen=True)
+class LogFacts:
+    """λ, E[S] and E[N·S] of a log, as given where they were given; and how it fits the formula."""
+
+    arrival_rate: float | None
+    mean_runtime: float | None
+    mean_work: float | None = None
+    estimates: LogEstimates | None = None
+    checks: tuple[Check, ...] | None = None
 
 
 def usable_jobs(workload: Workload) -> Jobs:
@@ -146,83 +130,58 @@ def estimate(workload: Workload, procs: int, *, confidence: float = 0.95) -> Log
         constant_ci=around(constant, by_width),
         rho_ci=around(rho, together),
         offered_load=offered,
+        window_load=_window_load(workload, procs),
         checks=checks(jobs, law),
         report=jobs.report,
     )
 
 
-def checks(jobs: Jobs, law: Widths) -> tuple[Check, ...]:
-    """Compare a log with the assumptions of seed 000's formula."""
-    return (
-        exponential_check("poisson_arrivals", "gaps between submissions", jobs.gaps),
-        exponential_check("exponential_runtimes", "run times", jobs.runtimes),
-        _one_law(jobs),
-        _independent_widths(jobs, law),
+def _window_load(workload: Workload, procs: int) -> float | None:
+    """Return the work submitted in the log's window over what the machine can do in it."""
+    window = log_window(workload)
+    if window.kind != "log":
+        return None
+    inside = window.holds(workload.column("submit"))
+    work = workload.column("procs") * workload.column("runtime")
+    return float(np.sum(work[inside & (work > 0)])) / (procs * window.length)
+
+
+def log_facts(
+    source: object,
+    servers: int,
+    arrival_rate: float | None,
+    mean_runtime: float | None,
+    confidence: float,
+) -> LogFacts:
+    """Take what wasn't given from the log; a given mean run time stretches the log's own ones."""
+    for name, value in (("arrival_rate", arrival_rate), ("mean_runtime", mean_runtime)):
+        if value is not None and not (math.isfinite(value) and value > 0):
+            raise QueueingError(f"{name} must be a positive number; got {value}")
+    if not isinstance(source, Workload):
+        return LogFacts(arrival_rate, mean_runtime)
+    jobs = usable_jobs(source)
+    own = float(jobs.runtimes.mean())
+    mean = own if mean_runtime is None else mean_runtime
+    work = float(np.mean(jobs.procs * jobs.runtimes)) * mean / own
+    if arrival_rate is not None:
+        return LogFacts(arrival_rate, mean, work, None, checks(jobs, Widths.of(source)))
+    found = estimate(source, servers, confidence=confidence)
+    if mean_runtime is not None:
+        found = _stretched(found, mean / own)
+    return LogFacts(found.arrival_rate, mean, work, found, found.checks)
+
+
+def _stretched(found: LogEstimates, factor: float) -> LogEstimates:
+    """Return what the log would say if all run times were ``factor`` times as long."""
+
+    def times(interval: Interval) -> Interval:
+        return factor * interval[0], factor * interval[1]
+
+    return replace(
+        found,
+        mean_runtime=factor * found.mean_runtime,
+        mean_runtime_ci=times(found.mean_runtime_ci),
+        rho_ci=times(found.rho_ci),
+        offered_load=factor * found.offered_load,
+        window_load=None if found.window_load is None else factor * found.window_load,
     )
-
-
-def exponential_check(name: str, what: str, values: Floats) -> Check:
-    """Squared coefficient of variation (1 if exponential) and the distance sup|F − F_exp|."""
-    mean = float(values.mean())
-    if values.size < 2 or mean <= 0:
-        return _untold(name, f"too few {what} to tell whether they are exponential")
-    spread = float(values.var()) / mean**2
-    ordered = np.sort(values)
-    expected = -np.expm1(-ordered / mean)
-    steps = np.arange(values.size + 1) / values.size
-    distance = float(max(np.max(steps[1:] - expected), np.max(expected - steps[:-1])))
-    holds = abs(math.log(max(spread, 1e-12))) < math.log(1.5) and distance < 0.05
-    if holds:
-        verdict = "close to exponential"
-    elif spread > 1.5:
-        verdict = "burstier than exponential" if "gaps" in what else "more varied than exponential"
-    elif spread < 1 / 1.5:
-        verdict = "more regular than exponential"
-    else:
-        verdict = "not exponential, though as varied"
-    words = (
-        f"the {what} are {verdict}: squared coefficient of variation {spread:.3g} "
-        f"(exponential: 1), largest gap between the distribution functions {distance:.2f}"
-    )
-    return Check(name, holds, {"cv2": spread, "distance": distance}, words)
-
-
-def _one_law(jobs: Jobs) -> Check:
-    """Compare the run times of wide and narrow jobs: E[N·S]/(E[N]·E[S]) is 1 for one law."""
-    from scipy.stats import rankdata
-
-    mean_width, mean_runtime = float(jobs.procs.mean()), float(jobs.runtimes.mean())
-    ratio = float(np.mean(jobs.procs * jobs.runtimes)) / (mean_width * mean_runtime)
-    correlation = _correlation(rankdata(jobs.procs), rankdata(jobs.runtimes))
-    holds = abs(math.log(ratio)) < math.log(1.1) and abs(correlation) < 0.1
-    trend = "longer" if ratio > 1 else "shorter"
-    verdict = "run about as long as" if holds else f"run {trend} than"
-    words = (
-        f"wide jobs {verdict} narrow ones: the work per job is {ratio:.3g} times what equal laws "
-        f"would give, rank correlation of width and run time {correlation:.2f}"
-    )
-    return Check("one_law", holds, {"work_ratio": ratio, "rank_correlation": correlation}, words)
-
-
-def _independent_widths(jobs: Jobs, law: Widths) -> Check:
-    """Compare how often a job has the width of the one before with chance."""
-    if jobs.procs.size < 2:
-        return _untold("independent_widths", "too few jobs to tell whether widths repeat")
-    repeats = float(np.mean(jobs.procs[1:] == jobs.procs[:-1]))
-    chance = float(np.dot(law.probs, law.probs))
-    holds = abs(repeats - chance) < 0.05
-    words = (
-        f"{repeats:.0%} of the jobs are as wide as the job before them, "
-        f"by chance {chance:.0%} would be"
-    )
-    return Check("independent_widths", holds, {"repeats": repeats, "by_chance": chance}, words)
-
-
-def _untold(name: str, words: str) -> Check:
-    return Check(name, holds=False, measures={}, words=words)
-
-
-def _correlation(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> float:
-    if np.ptp(a) == 0 or np.ptp(b) == 0:
-        return 0.0
-    return float(np.corrcoef(a, b)[0, 1])

@@ -39,7 +39,7 @@ def harmonic_renewal(
         True for power series by FFT, O(s log s), relative error about 1e-12; False for the
         recursion, O(s × number of widths), rounding error only; None chooses by cost.
     """
-    from onega.kernels.stability_harmonic import harmonic_renewal as recursion
+    from onega.kernels.queueing.harmonic import harmonic_renewal as recursion
 
     step = int(np.gcd.reduce(widths))
     if step > 1:

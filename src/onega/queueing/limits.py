@@ -26,7 +26,7 @@ import polars as pl
 
 from onega.core.errors import QueueingError
 from onega.core.plotting import Plottable
-from onega.core.workload import Workload
+from onega.core.workload.workload import Workload
 from onega.queueing.limit_laws import Exponential, LimitLaw, parse_limit
 from onega.queueing.limits_log import (
     LimitEstimates,
@@ -253,7 +253,7 @@ def group_weights(
     sizes = np.arange(1, widths.widest + 1)
     if isinstance(law, Exponential) and (not shared or law.rate == 0):
         return sizes, lam / (mu + law.rate) * widths.tails()
-    from onega.kernels.limits_states import thinned_groups
+    from onega.kernels.queueing.limits_states import thinned_groups
 
     t, weights = survival_grid(mu, law.atoms[law.atoms * mu < 700])
     if t.size * float(widths.widest) ** 2 > MOST_WORK:
@@ -276,7 +276,7 @@ def state_probabilities(
     """
     from scipy.optimize import minimize_scalar
 
-    from onega.kernels.limits_states import group_states
+    from onega.kernels.queueing.limits_states import group_states
 
     used = weights > 0
     sizes, weights = sizes[used], weights[used]

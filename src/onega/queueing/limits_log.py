@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from onega.core.errors import QueueingError
-from onega.core.report import Report
-from onega.core.workload import Workload
-from onega.queueing.estimates import Check, exponential_check, usable_jobs
+from onega.core.workload.report import Report
+from onega.core.workload.workload import Workload
+from onega.queueing.checks import Check, exponential_check
+from onega.queueing.estimates import usable_jobs
 from onega.queueing.intervals import batch_half_width
 from onega.queueing.limit_laws import Empirical
 
@@ -56,6 +57,7 @@ class LimitEstimates:
         result: dict[str, Any] = {
             "jobs": self.jobs,
             "jobs_cut_off": self.cut_off,
+            "share_cut_off": self.cut_off / self.jobs,
             "jobs_left_out": self.report.dropped,
             "cut_off_rule": self.rule,
             "limit_rate": self.limit_rate,

@@ -99,7 +99,7 @@ def simulate_loss(
 
     Returns ``p_loss``, ``mean_busy``, ``all_busy`` and ``blocking_k`` for each width k.
     """
-    from onega.kernels.limits_loss import run_loss
+    from onega.kernels.queueing.limits_loss import run_loss
 
     rate = float(model.offered.sum())  # arrivals per mean run time if all run times had mean 1
     values = model.widths.values

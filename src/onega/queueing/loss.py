@@ -18,7 +18,7 @@ import polars as pl
 
 from onega.core.errors import QueueingError, suggest
 from onega.core.plotting import Plottable
-from onega.core.workload import Workload
+from onega.core.workload.workload import Workload
 from onega.queueing.constant import check_servers
 from onega.queueing.estimates import usable_jobs
 from onega.queueing.limits import check_probability, check_rate
@@ -206,7 +206,7 @@ def offered_loads(
 
 
 def _occupancy(widths: Widths, offered: Floats, servers: int) -> Floats:
-    from onega.kernels.limits_states import group_states
+    from onega.kernels.queueing.limits_states import group_states
 
     states: Floats = group_states(widths.values, widths.values * offered, servers + 1)
     return states

@@ -7,6 +7,9 @@ undecided: they are independent of everything so far. q is how many wait behind 
 
 When a job leaves (n, h) and h fits, h starts, and the classes behind it are drawn one by one: each
 that fits starts, the first that doesn't is the new h. That takes q down by the number drawn.
+
+With a phase-type law of run times a class is a width and a phase: its first phase is drawn with the
+job, and in service it may change without a departure.
 """
 
 from __future__ import annotations
@@ -14,13 +17,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from onega.core.errors import QueueingError
 from onega.queueing.constant import check_servers
+from onega.queueing.runtime_laws import RuntimeLaw
 from onega.queueing.widths import Widths
 
 Floats = npt.NDArray[np.float64]
@@ -28,6 +32,9 @@ Service = tuple[int, ...]
 
 MOST_PHASES: Final = 60_000
 """Largest number of states with somebody waiting."""
+
+MOST_LAW_PHASES: Final = 4000
+"""The same for laws of several phases, whose chains are solved in a second up to there."""
 
 Entries = dict[tuple[int, int], float]
 
@@ -51,6 +58,8 @@ class Phases:
         ``emptied[q]``: departures from q behind the first after which nobody waits.
     departures
         Total departure rate of every blocked state.
+    changes
+        Changes of phase, without a departure; none for exponential run times.
     """
 
     widths: Widths
@@ -62,6 +71,16 @@ class Phases:
     down: tuple[Entries, ...]
     emptied: tuple[Entries, ...]
     departures: Floats
+    changes: Entries
+
+
+class Classes(NamedTuple):
+    """What a job may be: servers, how likely at its start, rate of ending, rates of changing."""
+
+    sizes: list[int]
+    probs: list[float]
+    exits: list[float]
+    changes: dict[tuple[int, int], float]
 
 
 def service_rates(widths: Widths, mean_runtime: float | Mapping[int, float]) -> Floats:
@@ -80,28 +99,62 @@ def service_rates(widths: Widths, mean_runtime: float | Mapping[int, float]) -> 
 
 def build_phases(widths: Widths, procs: int, rates: Floats) -> Phases:
     """List all states of a machine and where a departure leads from each."""
-    servers = check_servers(widths, procs)
     sizes = [int(k) for k in widths.values]
-    _refuse_many(sizes, servers)
+    classes = Classes(sizes, widths.probs.tolist(), [float(rate) for rate in rates], {})
+    _refuse(count_states(classes, check_servers(widths, procs)), procs, MOST_PHASES)
+    return _build(widths, procs, rates, classes)
+
+
+def build_law_phases(widths: Widths, procs: int, law: RuntimeLaw) -> Phases:
+    """List all states of a machine whose run times have a phase-type law of mean 1."""
+    classes = law_classes(widths, law)
+    _refuse(count_states(classes, check_servers(widths, procs)), procs, MOST_LAW_PHASES)
+    return _build(widths, procs, np.array(classes.exits), classes)
+
+
+def law_classes(widths: Widths, law: RuntimeLaw) -> Classes:
+    """Return a class for every width and phase."""
+    assert law.start is not None
+    assert law.generator is not None
+    phases = law.start.size
+    return Classes(
+        [int(k) for k in widths.values for _ in range(phases)],
+        [float(p * first) for p in widths.probs for first in law.start],
+        law.exits.tolist() * widths.values.size,
+        {
+            (c * phases + i, c * phases + j): float(law.generator[i, j])
+            for c in range(widths.values.size)
+            for i in range(phases)
+            for j in range(phases)
+            if i != j and law.generator[i, j] > 0
+        },
+    )
+
+
+def _build(widths: Widths, procs: int, rates: Floats, classes: Classes) -> Phases:
+    servers = check_servers(widths, procs)
+    sizes = classes.sizes
+    heads = [h for h, p in enumerate(classes.probs) if p > 0]
     free = tuple(_service_vectors(sizes, servers))
     place = {n: i for i, n in enumerate(free)}
     used = [sum(c * k for c, k in zip(n, sizes)) for n in free]
-    blocked = tuple(
-        (i, h) for i in range(len(free)) for h, k in enumerate(sizes) if used[i] + k > servers
-    )
-    if len(blocked) > MOST_PHASES:
-        raise _too_many(len(blocked), servers)
+    blocked = tuple((i, h) for i in range(len(free)) for h in heads if used[i] + sizes[h] > servers)
     number = {state: i for i, state in enumerate(blocked)}
-    settled = _Settling(widths.probs.tolist(), sizes, servers, free, place, used)
+    settled = _Settling(classes.probs, sizes, servers, free, place, used)
     local: Entries = {}
     down: list[Entries] = []
     emptied: list[Entries] = []
+    changes: Entries = {}
     departures = np.zeros(len(blocked))
     for b, (i, h) in enumerate(blocked):
+        for (c, other), rate in classes.changes.items():
+            if free[i][c]:
+                after = place[_changed(_changed(free[i], c, -1), other, 1)]
+                _add(changes, (b, number[after, h]), free[i][c] * rate)
         for c, count in enumerate(free[i]):
-            if count == 0:
+            rate = count * classes.exits[c]
+            if rate == 0:
                 continue
-            rate = count * float(rates[c])
             departures[b] += rate
             after = place[_changed(free[i], c, -1)]
             if used[after] + sizes[h] > servers:
@@ -118,8 +171,9 @@ def build_phases(widths: Widths, procs: int, rates: Floats) -> Phases:
                 for n, weight in finals.items():
                     _add(emptied[q], (b, n), rate * weight)
     return Phases(
-        widths, servers, rates, free, blocked, local, tuple(down), tuple(emptied), departures
-    )
+        widths, servers, rates, free, blocked, local, tuple(down), tuple(emptied), departures,
+        changes,
+    )  # fmt: skip
 
 
 class _Settling:
@@ -153,6 +207,8 @@ class _Settling:
             grown: dict[int, float] = {}
             for n, weight in passes[-1].items():
                 for c, p in enumerate(self.probs):
+                    if p == 0:
+                        continue
                     if self.used[n] + self.sizes[c] > self.servers:
                         stop[n, c] = stop.get((n, c), 0.0) + weight * p
                     else:
@@ -174,22 +230,22 @@ def _service_vectors(sizes: list[int], servers: int) -> Iterator[Service]:
             yield (count, *rest)
 
 
-def _refuse_many(sizes: list[int], servers: int) -> None:
-    """Count the states before listing them."""
+def count_states(classes: Classes, servers: int) -> int:
+    """Count the states with somebody waiting, without listing them."""
     ways = [1] + [0] * servers
-    for k in sizes:
+    for k in classes.sizes:
         for n in range(k, servers + 1):
             ways[n] += ways[n - k]
-    states = sum(ways[n] * sum(n + k > servers for k in sizes) for n in range(servers + 1))
-    if states > MOST_PHASES:
-        raise _too_many(states, servers)
+    heads = [k for k, p in zip(classes.sizes, classes.probs) if p > 0]
+    return sum(ways[n] * sum(n + k > servers for k in heads) for n in range(servers + 1))
 
 
-def _too_many(states: int, servers: int) -> QueueingError:
-    return QueueingError(
-        f"{servers} servers with these widths have {states:,} states with somebody waiting "
-        f"(at most {MOST_PHASES:,}); simulate instead, or take fewer widths or servers"
-    )
+def _refuse(states: int, servers: int, most: int) -> None:
+    if states > most:
+        raise QueueingError(
+            f"{servers} servers with these widths have {states:,} states with somebody waiting "
+            f"(at most {most:,}); simulate instead, or take fewer widths or servers"
+        )
 
 
 def _changed(n: Service, c: int, by: int) -> Service:

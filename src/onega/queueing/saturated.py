@@ -1,29 +1,49 @@
-"""Throughput of a machine whose queue never empties, exactly, where run times are exponential.
+"""Throughput of a machine whose queue never empties, exactly.
 
-Each width may have an exponential law of its own, and the speed may switch at random (two speeds:
-an arrival at the low speed switches to the high one with probability p_a, a departure at the high
-speed back to the low one with probability p_d). The saturated machine is a finite Markov chain on
-`onega.queueing.phases`; its throughput is the stability boundary of the arrival rate.
+For exponential run times each width may have an exponential law of its own, and the speed may
+switch at random (two speeds: an arrival at the low speed switches to the high one with probability
+p_a, a departure at the high speed back to the low one with probability p_d). The saturated machine
+is a finite Markov chain on `onega.queueing.phases`; its throughput is the stability boundary of the
+arrival rate. With equal laws and one speed the throughput is μ/C of Rumyantsev (2014).
 
-With equal laws and one speed the throughput is μ/C of seed 000.
+C depends on the law of run times, not only on its mean, contrary to what Rumyantsev (2014)
+conjectures. `law_constant` gives it for phase-type laws (the same chain, with phases) and for
+constant run times: for widths 1 and 2, half each, on 2 servers it is 7/8 for exponential, 5/6 for
+constant run times, and 0.964 for a hyperexponential law (mean 0.1 with probability 0.9, else 9.1).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from onega.core.errors import QueueingError
-from onega.queueing.phases import Entries, Phases, build_phases, finite, service_rates
+from onega.queueing.constant import check_servers
+from onega.queueing.phases import (
+    MOST_LAW_PHASES,
+    Entries,
+    Phases,
+    build_law_phases,
+    build_phases,
+    count_states,
+    finite,
+    law_classes,
+    service_rates,
+)
+from onega.queueing.runtime_laws import RuntimeLaw
 from onega.queueing.widths import Widths, WidthsLike
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 Floats = npt.NDArray[np.float64]
+
+MOST_WIDTHS: Final = 3000
+"""Different widths at most for constant run times."""
 
 
 def markov_throughput(
@@ -37,6 +57,88 @@ def markov_throughput(
     phases = build_phases(law, procs, service_rates(law, mean_runtime))
     jumps = departure_matrix(phases)
     return float(np.dot(stationary(jumps), phases.departures))
+
+
+def law_constant(widths: WidthsLike, procs: int, law: RuntimeLaw | str) -> float:
+    """C for one law of run times, independent of the widths: E[S]·C seconds per job, exactly.
+
+    Phase-type laws by the saturated chain, on small machines; constant run times at every size.
+    The exponential law is `onega.queueing.constant.stability_constant`.
+    """
+    shape = RuntimeLaw.of(law)
+    width = Widths.of(widths).within(procs)
+    if shape.fixed:
+        return fixed_constant(width, check_servers(width, procs))
+    if shape.start is None:
+        raise QueueingError(
+            f"no exact C for the law {shape}: it is no phase-type law; measure it "
+            "(onega.stability(…, method='saturation', law=…))"
+        )
+    phases = build_law_phases(width, procs, shape)
+    size = len(phases.blocked)
+    jumps = departure_matrix(phases) + sparse(phases.changes, (size, size))
+    return 1.0 / float(np.dot(stationary(jumps), phases.departures))
+
+
+def has_exact_constant(widths: Widths, servers: int, law: RuntimeLaw) -> bool:
+    """Tell whether `law_constant` can answer: not for every law, nor for every machine."""
+    if law.fixed:
+        return widths.values.size <= MOST_WIDTHS
+    if law.start is None or law.start.size * widths.values.size > MOST_LAW_PHASES:
+        return False
+    return count_states(law_classes(widths, law), servers) <= MOST_LAW_PHASES
+
+
+def fewest_servers_for_law(widths: Widths, load: float, law: RuntimeLaw) -> int | None:
+    """Find the fewest servers s with load·C(s) < 1 for a law; None where C isn't known exactly.
+
+    More servers never let a job start later, whatever the law, so C(s) falls with s.
+    """
+    low = max(widths.widest, math.floor(load * widths.mean)) - 1
+    high = low + 1
+    while has_exact_constant(widths, high, law):
+        if load * law_constant(widths, high, law) < 1:
+            break
+        low, high = high, high + max(1, high // 8)
+    else:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if load * law_constant(widths, middle, law) < 1:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def fixed_constant(widths: Widths, servers: int) -> float:
+    """C if all jobs run equally long, exactly: the saturated machine serves whole batches.
+
+    All jobs that start together end together. A batch begins with the job h that didn't fit into
+    the one before; then jobs are drawn as long as they fit. With u_n the probability that the sum
+    of so many widths is n for some number of them, and V(r) = u_0 + … + u_r, a batch has V(s−h)
+    jobs on average, and the next one begins with width k with probability
+    p_k·(V(s−h) − V(s−h−k)). C = 1/(mean jobs of a batch) over the stationary law of h.
+    """
+    if widths.values.size > MOST_WIDTHS:
+        raise QueueingError(
+            f"{widths.values.size:,} different widths are too many for constant run times (at most "
+            f"{MOST_WIDTHS:,}); measure it (method 'saturation')"
+        )
+    renewals = np.zeros(servers + 1)
+    renewals[0] = 1.0
+    for n in range(1, servers + 1):
+        last = int(np.searchsorted(widths.values, n, side="right"))
+        renewals[n] = np.dot(widths.probs[:last], renewals[n - widths.values[:last]])
+    summed = np.cumsum(renewals)
+    rest = servers - widths.values
+    below = rest[:, None] - widths.values[None, :]
+    reach = summed[rest][:, None] - np.where(below >= 0, summed[np.maximum(below, 0)], 0.0)
+    onward = widths.probs[None, :] * reach
+    size = widths.values.size
+    system = np.vstack([(onward.T - np.eye(size))[1:], np.ones(size)])
+    first = np.linalg.solve(system, np.append(np.zeros(size - 1), 1.0))
+    return 1.0 / float(np.dot(first, summed[rest]))
 
 
 def switched_throughput(

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onega.core.errors import QueueingError, suggest
-from onega.core.workload import Workload
+from onega.core.workload.workload import Workload
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -4,50 +4,116 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onega.core.units import humanise_seconds
+from onega.core.units import humanise_seconds, quantity
+from onega.core.units import percent as percent
+from onega.queueing.checks import NEEDED
 
 if TYPE_CHECKING:
     from onega.queueing.limits import Limits
     from onega.queueing.stability import Stability
 
 
-def percent(share: float) -> str:
-    """Write a share as per cent with two digits: ``12 %``, ``0.34 %``."""
-    value = 100 * share
-    if abs(value) < 5e-13:
-        return "0 %"
-    return f"{value:.0f} %" if abs(value) >= 9.95 else f"{value:.2g} %"
+def apart(first: float, *others: float) -> tuple[str, ...]:
+    """Write shares as per cent with as many digits as it takes to tell the first from the rest."""
+    for digits in range(5):
+        texts = tuple(f"{100 * one:.{digits}f} %" for one in (first, *others))
+        if texts[0] not in texts[1:]:
+            return texts
+    return texts
 
 
 def stability_sentences(result: Stability) -> list[str]:
-    """Say what `onega.stability` found."""
-    said = [_unused(result)]
-    rho = result.rho
-    if rho is not None and result.arrival_rate is not None:
-        every = humanise_seconds(1 / result.arrival_rate)
-        most = result.max_arrival_rate
-        assert most is not None
-        assumed = result.estimates is not None and result.constant.method != "saturation"
-        holds = "Stable, as far as the formula goes (see below)" if assumed else "Stable"
-        if rho < 1:
-            said.append(
-                f"{holds}: a job arrives every {every} on average; the machine keeps up with one "
-                f"every {humanise_seconds(1 / most)} (ρ = {rho:.4g})."
-            )
+    """Say what `onega.stability` found, the answer first."""
+    said = [] if result.offered_load is None else [verdict_sentence(result)]
+    said.append(_unused(result))
+    most = result.max_arrival_rate
+    if most is not None:
+        limit = f"the machine keeps up with one every {humanise_seconds(1 / most)} at most"
+        if result.arrival_rate is None:
+            said.append(f"Jobs may come often: {limit}.")
         else:
-            said.append(
-                f"Not stable: a job arrives every {every} on average, but the machine keeps up "
-                f"only with one every {humanise_seconds(1 / most)} (ρ = {rho:.4g}): the queue "
-                "grows without end."
-            )
-    elif result.max_arrival_rate is not None:
-        every = humanise_seconds(1 / result.max_arrival_rate)
-        said.append(f"The machine keeps up with at most one job every {every}.")
+            every = humanise_seconds(1 / result.arrival_rate)
+            said.append(f"A job arrives every {every} on average; {limit}.")
     if result.min_procs is not None:
         why = " (so many the widest job needs)" if result.min_procs == result.widths.widest else ""
-        said.append(f"The fewest servers that keep this queue stable: {result.min_procs:,}{why}.")
-    said.extend(_log_sentences(result))
+        said.append(f"The fewest servers for which the answer is yes: {result.min_procs:,}{why}.")
+    said.extend(_sampling(result))
+    said.extend(_assumptions(result))
     return said
+
+
+def policy_name(policy: str) -> str:
+    """Write a policy as people say it."""
+    return {"fcfs": "first come, first served", "easy": "EASY backfilling"}.get(policy, policy)
+
+
+def verdict_sentence(result: Stability, *, brief: bool = False) -> str:
+    """Say in one sentence whether the machine keeps up, and why; ``brief``: not how it is known."""
+    verdict, load = result.verdict, result.offered_load
+    assert load is not None
+    if verdict.basis == "offered load":
+        return (
+            f"No: {_over(load)} of the machine is asked for; no scheduler keeps up with that, and "
+            "the queue grows without end."
+        )
+    name, usable = policy_name(result.policy), result.usable
+    if verdict.basis == "window":
+        assert result.estimates is not None
+        return (
+            f"Can't tell: {percent(load)} of the machine is asked for over the whole log, but "
+            f"{percent(result.estimates.window_load or 0.0)} over the time in which the log shows "
+            f"it filled. What would tell: {verdict.would_tell}."
+        )
+    if usable is None and result.formula_holds is False:
+        return (
+            f"Can't tell: {percent(load)} of the machine is asked for, and this log isn't what the "
+            f"formula for {name} assumes. What would tell: {verdict.would_tell}."
+        )
+    share = result.utilisation_at_limit
+    if verdict.stable is None:
+        limits = (usable.low, usable.high) if usable is not None else _formula_limits(result)
+        asked, low, high = apart(load, *limits)
+        return (
+            f"Can't tell: {asked} of the machine is asked for, and {name} can use between {low} "
+            f"and {high} of it. What would tell: {verdict.would_tell}."
+        )
+    asked, limit = apart(load, share)
+    how = "" if brief else f" ({_how(result)})"
+    if verdict.stable:
+        return f"Yes: {asked} of the machine is asked for, and {name} can use {limit} of it{how}."
+    return (
+        f"No: {asked} of the machine is asked for, and {name} can use only {limit} of it{how}: "
+        "the queue grows without end."
+    )
+
+
+def _over(load: float) -> str:
+    """Write an offered load of 1 or more; never as 100 %, unless it is."""
+    return apart(load, 1.0)[0] if load > 1 else "100 %"
+
+
+def _formula_limits(result: Stability) -> tuple[float, float]:
+    constant, share = result.constant, result.widths.mean / result.procs
+    return share / constant.high, min(1.0, share / constant.low)
+
+
+def _how(result: Stability) -> str:
+    """Say where the usable share comes from, and how exact it is."""
+    usable = result.usable
+    if usable is not None:
+        exact = usable.sure
+        if usable.low < usable.high:
+            exact = f"{usable.sure} between {' and '.join(apart(usable.low, usable.high))}"
+            if usable.high == 1:
+                exact += ", for nothing can use more than the whole"
+        return f"measured with {usable.how}; {exact}"
+    if result.formula_holds:
+        return "by the formula of Rumyantsev (2014), whose assumptions this log passes"
+    if result.constant.method in ("chain", "batches"):
+        return f"exactly, for the law of run times {result.law}"
+    return (
+        "by the formula of Rumyantsev (2014), for exponential run times that don't depend on widths"
+    )
 
 
 def _unused(result: Stability) -> str:
@@ -55,59 +121,79 @@ def _unused(result: Stability) -> str:
     order = {"fcfs": "FCFS", "easy": "EASY"}.get(result.policy, result.policy)
     reason = "its first job doesn't fit" if result.policy == "fcfs" else "what waits doesn't fit"
     if share < 1e-9:
+        if result.usable is not None:
+            return f"{order} can use the whole machine."
         return f"{order} can use the whole machine: these widths always fill it."
     servers = share * result.procs
     return (
-        f"{order} can never use {percent(share)} of this machine: on average {servers:.3g} of "
-        f"{result.procs:,} servers stand idle, however long the queue, because {reason}."
+        f"{order} can never use {percent(share)} of this machine: on average {quantity(servers)} "
+        f"of {result.procs:,} servers stand idle, however long the queue, because {reason}."
     )
 
 
-def _log_sentences(result: Stability) -> list[str]:
+def _sampling(result: Stability) -> list[str]:
+    """Say how far another log of the same site may differ."""
     estimates = result.estimates
     if estimates is None:
         return []
-    said = []
-    low, high = estimates.rho_ci
-    if result.constant.method != "saturation" and low == low:
-        said.append(
-            f"From {estimates.jobs:,} jobs, with {estimates.confidence:.0%} confidence ρ lies "
-            f"between {low:.3g} and {high:.3g}."
-        )
-        if low < 1 < high:
-            said.append("The log is too short, or too bursty, to tell on which side of 1.")
+    level = f"{estimates.confidence:.0%}"
+    if result.load_ratio_ci is not None and result.usable is not None:
+        low, high = result.load_ratio_ci
+        what = "asked for / usable"
+    elif result.usable is None and result.formula_holds:
+        low, high = estimates.rho_ci
+        what = "the formula's ρ"
+    else:
+        return []
+    if not low <= high:
+        return []
+    said = (
+        f"That is about the {estimates.jobs:,} jobs of this log; over other logs like it {what} "
+        f"lies between {low:.3g} and {high:.3g} with {level} confidence"
+    )
+    if low < 1 < high:
+        return [f"{said}: it is too short, or too bursty, to promise the answer for other weeks."]
+    return [f"{said}."]
+
+
+def _assumptions(result: Stability) -> list[str]:
+    """Say what the formula gives by itself, and what it assumes."""
     if result.constant.method == "saturation":
-        said.append(
-            "Measured with the log's own jobs, each with its width, run time and estimate, drawn "
-            "independently of each other."
-        )
-        return said
-    off = [check for check in estimates.checks if not check.holds]
-    if off:
-        said.append(
-            "The formula assumes Poisson arrivals and one exponential law of run times for all "
-            "widths. This log differs:"
-        )
-        said.extend(f"  • {check.words};" for check in off[:-1])
-        said.append(f"  • {off[-1].words}.")
-        said.append(
-            f"In processor seconds the offered load is {estimates.offered_load:.3g} of the "
-            "machine, whatever the laws; method 'saturation' measures the boundary with the log's "
-            "own jobs."
-        )
-    if estimates.offered_load > result.utilisation_at_limit and result.stable:
-        said.append(
-            f"Careful: that load is more than the {percent(result.utilisation_at_limit)} that the "
-            "formula says can be used, so the queue may well be unstable."
-        )
+        return []
+    if result.checks is None:
+        if result.law != "exponential":
+            return []
+        return [
+            "C is for exponential run times. Another law has another C, though Rumyantsev (2014) "
+            "conjectures one for all: give it with law= (--law)."
+        ]
+    rho = "" if result.rho is None else f" gives ρ = {result.rho:.3g}; it"
+    off = [one for one in result.checks if not one.holds and one.assumption in NEEDED]
+    if not off:
+        tests = "; ".join(one.words for one in result.checks if one.assumption in NEEDED)
+        return [f"The formula{rho} holds for these jobs: {tests}."]
+    said = [
+        f"The formula of Rumyantsev (2014){rho} isn't the answer here: it takes run times as "
+        "exponential and jobs as independent, and C depends on that. This log differs:"
+    ]
+    said.extend(f"  • {check.words};" for check in off[:-1])
+    said.append(f"  • {off[-1].words}.")
     return said
 
 
 def limits_sentences(result: Limits) -> list[str]:
-    """Say what `onega.limits` found."""
-    said = [
-        f"On average {result.mean_busy:.4g} servers are busy (standard deviation "
-        f"{result.var_busy**0.5:.3g}); {result.quantile(0.95):,} suffice 95 % of the time, "
+    """Say what `onega.limits` found; of a log first what was really cut off."""
+    said = []
+    estimates = result.estimates
+    if estimates is not None:
+        said.append(
+            f"{percent(estimates.cut_off / estimates.jobs)} of the jobs were really cut off: "
+            f"{estimates.cut_off:,} of {estimates.jobs:,}, by {estimates.rule}. What follows is a "
+            "model of it."
+        )
+    said += [
+        f"On average {quantity(result.mean_busy, 4)} servers are busy (standard deviation "
+        f"{quantity(result.var_busy**0.5)}); {result.quantile(0.95):,} suffice 95 % of the time, "
         f"{result.quantile(0.99):,} suffice 99 %.",
         f"{percent(result.p_serv)} of the requests are served whole; {percent(result.p_loss)} "
         "lose a task to the dispatcher's limit.",
@@ -116,17 +202,12 @@ def limits_sentences(result: Limits) -> list[str]:
         f"{humanise_seconds(result.limit.mean)}, and would run "
         f"{humanise_seconds(1 / result.service_rate)}).",
     ]
-    if result.estimates is not None:
-        off = [check.words for check in result.estimates.checks if not check.holds]
+    off = [] if estimates is None else [one.words for one in estimates.checks if not one.holds]
+    if off:
         said.append(
-            f"From {result.estimates.jobs:,} jobs, of which {result.estimates.cut_off:,} were cut "
-            f"off (by {result.estimates.rule})."
+            "The model assumes Poisson arrivals, exponential times and a limit for each task. "
+            "This log differs:"
         )
-        if off:
-            said.append(
-                "The model assumes Poisson arrivals, exponential times and a limit for each task. "
-                "This log differs:"
-            )
-            said.extend(f"  • {words};" for words in off[:-1])
-            said.append(f"  • {off[-1]}.")
+        said.extend(f"  • {words};" for words in off[:-1])
+        said.append(f"  • {off[-1]}.")
     return said

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from onega.core.cluster import Cluster, Power
 from onega.core.errors import ExperimentError, ModelError, OnegaError, SimulationError
-from onega.core.report import Report
+from onega.core.machine.cluster import Cluster, Power
 from onega.core.rng import Rng, child, seed_sequence
-from onega.core.schedule import Schedule
-from onega.core.workload import Workload
+from onega.core.schedule.common import comparable_jobs
+from onega.core.schedule.schedule import Schedule
+from onega.core.schedule.window import WHOLE, Window, window_keys
+from onega.core.workload.report import Report
+from onega.core.workload.workload import Workload
 from onega.report.settings import POLICIES, REPLICATES, Settings, compare_settings
 from onega.traces.cleaning import clean
 from onega.traces.description import Description, describe
 
 if TYPE_CHECKING:
-    from onega.comparison.site import SiteAdequacy
+    from onega.comparison.adequacy.site import SiteAdequacy
     from onega.models.base import WorkloadModel
-    from onega.models.users_clusters import UserGrouping
+    from onega.models.users.clusters import UserGrouping
     from onega.queueing.stability import Stability
     from onega.report.models import ModelAnswers
 
@@ -55,7 +58,7 @@ class Answers:
     grouping
         Users in groups alike.
     stability, saturation
-        ρ by the formula; and what first come, first served and EASY can use, measured.
+        Whether first come, first served keeps up; and what it and EASY can use, measured.
     settings
         Policies and clocks.
     site
@@ -64,6 +67,8 @@ class Answers:
         Workload models against the log.
     missing
         Part → why it isn't there.
+    window
+        Over what time the machine is measured.
     """
 
     log: Workload
@@ -80,6 +85,17 @@ class Answers:
     site: SiteAdequacy | None
     models: ModelAnswers | None
     missing: Mapping[str, str]
+    window: Window = WHOLE
+
+    @cached_property
+    def measured(self) -> dict[str, Any]:
+        """What happened on the machine: of the whole time, and under ``window_…`` of the window."""
+        return {**self.history.summary(), **window_keys(self.history, self.window)}
+
+    @property
+    def over(self) -> str:
+        """Over what time the machine is measured, in words."""
+        return f"{self.measured['window_words']} ({self.window.meaning})"
 
 
 def ask(
@@ -87,8 +103,11 @@ def ask(
     *,
     cluster: Cluster | int | None = None,
     power: Power | None = None,
+    node_watts: tuple[float, float] | None = None,
+    window: str = "log",
     models: Mapping[str, WorkloadModel] | None = None,
     policies: Sequence[str] = POLICIES,
+    present: str | None = None,
     replicates: int = REPLICATES,
     seed: int = 1,
     progress: Progress | None = None,
@@ -102,12 +121,14 @@ def ask(
     missing: dict[str, str] = {}
     seeds = seed_sequence(seed)
     tell("describing", 0.0)
-    description = describe(log)
+    measured_over = Window.of(window, log)
+    description = describe(log, window=measured_over)
     history, observed = _history(log, machine)
     grouping = _unless(missing, "grouping", lambda: _groups(log, description))
     tell("stability", 0.1)
     stability = _unless(missing, "stability", lambda: _stability(log, machine))
     saturation = _unless(missing, "saturation", lambda: _saturation(log, machine, child(seeds, 0)))
+    site = _unless(missing, "site", lambda: _site(log, machine, policies, observed=observed))
     tell("policies and clocks", 0.2)
     settings = _unless(
         missing,
@@ -116,20 +137,22 @@ def ask(
             log,
             machine,
             policies,
+            present=present or (None if site is None else site.best),
             power=power,
+            node_watts=node_watts,
+            window=measured_over,
             n=replicates,
             rng=child(seeds, 1),
             progress=lambda share: tell("policies and clocks", 0.2 + 0.5 * share),
         ),
     )
-    tell("adequacy", 0.7)
-    site = _unless(missing, "site", lambda: _site(log, machine, policies, observed=observed))
     tell("models", 0.75)
     fitted = _unless(missing, "models", lambda: _models(log, machine, models, child(seeds, 2)))
     tell("drawing", 0.9)
     return Answers(
         log, cleaning, machine, machine_from, description, history, observed, grouping, stability,
         saturation or {}, settings, site, fitted, missing,
+        measured_over,
     )  # fmt: skip
 
 
@@ -154,12 +177,13 @@ def _machine(log: Workload, cluster: Cluster | int | None) -> tuple[Cluster, str
         raise SimulationError(
             "the log says neither how large the machine is nor how long jobs waited; give --procs N"
         ) from None
-    return machine, "the most that were ever busy at once: the log doesn't say, --procs N is surer"
+    return machine, "the most that were ever busy at once, as the log doesn't say"
 
 
 def _history(log: Workload, machine: Cluster) -> tuple[Schedule, bool]:
     try:
-        return Schedule.observed(log, Cluster(machine.procs)), True
+        jobs, _ = comparable_jobs(log, machine.procs)
+        return Schedule.observed(jobs, Cluster(machine.procs)), True
     except SimulationError:
         from onega.simulation.simulate import simulate
 
@@ -167,7 +191,7 @@ def _history(log: Workload, machine: Cluster) -> tuple[Schedule, bool]:
 
 
 def _groups(log: Workload, description: Description) -> UserGrouping:
-    from onega.models.users_clusters import group_users
+    from onega.models.users.clusters import group_users
 
     if description.users is None:
         raise ModelError(description.missing["users"])
@@ -175,13 +199,13 @@ def _groups(log: Workload, description: Description) -> UserGrouping:
 
 
 def _stability(log: Workload, machine: Cluster) -> Stability:
-    from onega.queueing.stability import stability
+    from onega.experiment.stability.stability import stability
 
     return stability(log, procs=machine.procs)
 
 
 def _saturation(log: Workload, machine: Cluster, seed: Rng) -> dict[str, Stability]:
-    from onega.experiment.saturation import saturated_stability
+    from onega.experiment.stability.measured import saturated_stability
 
     return {
         policy: saturated_stability(
@@ -194,7 +218,7 @@ def _saturation(log: Workload, machine: Cluster, seed: Rng) -> dict[str, Stabili
 def _site(
     log: Workload, machine: Cluster, policies: Sequence[str], *, observed: bool
 ) -> SiteAdequacy:
-    from onega.comparison.site import site_adequacy
+    from onega.comparison.adequacy.site import site_adequacy
 
     if not observed:
         raise SimulationError("the log doesn't say how long jobs waited")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from onega.comparison.compare_models import ModelComparison, compare_models
-from onega.core.cluster import Cluster
 from onega.core.intervals import Interval, mean_interval
+from onega.core.machine.cluster import Cluster
 from onega.core.rng import Rng, child, seed_sequence
-from onega.core.workload import Workload
+from onega.core.workload.workload import Workload
 from onega.models.base import WorkloadModel
 from onega.simulation.simulate import simulate
 

@@ -27,7 +27,7 @@ def _site_blocks(answers: Answers) -> Iterator[Block]:
         return
     yield Paragraph(
         "Before believing a simulation of tomorrow, look at its simulation of yesterday. P is how "
-        "far the time in the system is off, job by job, in the root mean square (seed 004); "
+        "far the time in the system is off, job by job, in the root mean square (Baranov et al.); "
         "“baseline” is the P of a model that gives every job the mean wait of its width. Skill is "
         "1 − (P / baseline)²: 1 is perfect, 0 or less means that nothing is explained of which "
         "job waited, though means and distributions may still be right."

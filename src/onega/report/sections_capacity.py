@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from onega.core.units import humanise_seconds
 from onega.pages import Block, Fact, Facts, Notes, Paragraph, Picture, Section, Table
-from onega.queueing.words import percent
-from onega.report.answers import PRECISION, Answers
+from onega.queueing.words import percent, verdict_sentence
+from onega.report.answers import Answers
+
+if TYPE_CHECKING:
+    from onega.queueing.stability import Stability
 
 NAMES = {"fcfs": "First come, first served", "easy": "EASY backfilling"}
 
@@ -20,81 +24,96 @@ def capacity_section(answers: Answers) -> Section:
     blocks: list[Block] = [
         Paragraph(
             "A job that needs many processors at once leaves some idle while it waits for them, so "
-            "a machine can be too small although it is never full. Queueing theory says where the "
-            "limit is (seed 000): the queue stays finite if ρ is below 1."
+            "a machine can be too small although it is never full. The queue stays finite if what "
+            "is asked for is less than what can be used."
         ),
         Facts(tuple(_facts(answers))),
     ]
     if answers.saturation:
         blocks.append(_usable_table(answers))
     blocks.append(Notes(tuple(_sentences(answers))))
-    blocks += [
-        Picture(
-            "rho",
-            answers.stability.plot("rho"),
-            meaning="Left of the dotted line the queue would grow without end under first come, "
-            "first served.",
-        ),
+    blocks.append(
         Picture(
             "usable",
             answers.stability.plot("utilisation"),
-            meaning="The larger a machine against its jobs, the more of it can be used.",
-        ),
-    ]
+            meaning="The larger a machine against its jobs, the more of it can be used. Where the "
+            "line of what is asked for lies above, the queue would grow without end.",
+        )
+    )
+    if answers.stability.verdict.basis == "formula" and answers.stability.rho is not None:
+        blocks.append(
+            Picture(
+                "rho",
+                answers.stability.plot("rho"),
+                meaning="Left of the dotted line the queue would grow without end under first "
+                "come, first served, by the formula, whose assumptions these jobs pass.",
+            )
+        )
     return Section("capacity", "How stable and how full", tuple(blocks))
+
+
+def keeps_up_fact(found: Stability) -> Fact:
+    """Say first whether the machine keeps up, and why."""
+    answer, _, reason = verdict_sentence(found, brief=True).partition(": ")
+    label = "Does first come, first served keep up?"
+    return Fact(label, answer, reason[:1].upper() + reason[1:])
 
 
 def _facts(answers: Answers) -> Iterator[Fact]:
     found = answers.stability
     assert found is not None
-    load = answers.description.load
-    if found.rho is not None:
-        spread = ""
-        if found.estimates is not None and found.estimates.rho_ci[0] == found.estimates.rho_ci[0]:
-            low, high = found.estimates.rho_ci
-            spread = f" With 95 % confidence it lies between {low:.2f} and {high:.2f}."
-        yield Fact(
-            "ρ, first come, first served",
-            f"{found.rho:.2f}",
-            ("Below 1: the queue stays finite." if found.stable else
-             "Not below 1: the queue grows without end.") + spread,
-        )  # fmt: skip
+    if found.offered_load is not None:
+        yield keeps_up_fact(found)
     if found.min_procs is not None:
         yield Fact(
             "Fewest processors",
             f"{found.min_procs:,}",
-            f"keep this queue finite by the formula; the machine has {found.procs:,}.",
+            "keep the queue finite under first come, first served; the machine has "
+            f"{found.procs:,}.",
         )
-    if load.offered_load is not None and "easy" in answers.saturation:
-        limit = answers.saturation["easy"].utilisation_at_limit
-        yield Fact(
-            "Room left under EASY",
-            percent(max(0.0, limit / load.offered_load - 1)),
-            f"more work of the same kind could come before the queue never empties: EASY can use "
-            f"{percent(limit)} of the machine, {percent(load.offered_load)} are asked for.",
-        )
+    if found.offered_load is not None and "easy" in answers.saturation:
+        yield _room_left(found.offered_load, answers.saturation["easy"].utilisation_at_limit)
+
+
+def _room_left(load: float, limit: float) -> Fact:
+    asked, usable = f"{100 * load:.1f} %", f"{100 * limit:.1f} %"
+    if load >= limit:
+        meaning = f"EASY can use {usable} of the machine, and {asked} is asked for."
+        return Fact("Room left under EASY", "None", meaning)
+    return Fact(
+        "Room left under EASY",
+        percent(limit / load - 1),
+        f"more work of the same kind could come before the queue never empties: EASY can use "
+        f"{usable} of the machine, {asked} is asked for.",
+    )
 
 
 def _usable_table(answers: Answers) -> Table:
     assert answers.stability is not None
+    found = answers.stability
     rows = [
-        (
-            "First come, first served, by the formula",
-            percent(answers.stability.utilisation_at_limit),
-            _every(answers.stability.max_arrival_rate),
-        )
-    ]
-    rows += [
-        (f"{NAMES[policy]}, measured", percent(one.utilisation_at_limit),
-         _every(one.max_arrival_rate))
+        (f"{NAMES[policy]}, measured", _interval(one), _every(one.max_arrival_rate))
         for policy, one in answers.saturation.items()
-    ]  # fmt: skip
+    ]
+    if found.formula_holds:
+        share = percent(found.formula_utilisation)
+        rows.insert(0, ("First come, first served, by the formula", share,
+                        _every(found.max_arrival_rate)))  # fmt: skip
     note = (
-        "Measured: the log's own jobs, drawn one after another into a queue that never empties, "
-        f"to within {percent(PRECISION)}. The formula takes run times as independent of widths."
+        "Measured: the log's own jobs, in their own order, in a queue that never empties; between "
+        "the bounds in brackets for certain, for EASY with 95 % confidence. Nothing can use more "
+        "than the whole machine: bounds end there."
     )
     columns = ("", "of the machine can be used", "keeps up with a job every")
     return Table("How much of the machine can be used", columns, tuple(rows), note)
+
+
+def _interval(one: Stability) -> str:
+    usable = one.usable
+    if usable is None or usable.low == usable.high:
+        return f"{100 * one.utilisation_at_limit:.1f} %"
+    low, high = 100 * usable.low, 100 * usable.high
+    return f"{100 * usable.share:.1f} % ({low:.1f} to {high:.1f} %)"
 
 
 def _every(rate: float | None) -> str:
@@ -105,9 +124,6 @@ def _sentences(answers: Answers) -> Iterator[str]:
     assert answers.stability is not None
     for sentence in answers.stability.sentences():
         yield sentence.strip().removeprefix("• ")
-    summary = answers.history.summary()
     how = "was" if answers.observed else "would have been, under EASY,"
-    yield (
-        f"The machine {how} {percent(summary['utilisation'])} busy from the first submission to "
-        "the last completion."
-    )
+    busy = percent(answers.measured["window_utilisation"])
+    yield f"The machine {how} {busy} busy, {answers.over}."

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onega.core.errors import TraceError
-from onega.core.units import humanise_seconds
+from onega.core.units import humanise_seconds, quantity
 from onega.pages import Block, Fact, Facts, Paragraph, Picture, Section, Table
 from onega.queueing.words import percent
 from onega.report.answers import Answers
+from onega.traces.description.shares import SHOWN
 from onega.traces.description.words import opening
 
 
@@ -42,18 +43,18 @@ def load_section(answers: Answers) -> Section:
 
 def _load_facts(answers: Answers) -> Iterator[Fact]:
     load, description = answers.description.load, answers.description
-    if load.offered_load is not None:
+    if load.window_offered_load is not None:
         yield Fact(
             "Asked for",
-            percent(load.offered_load),
-            "of the machine's processor time from the first submission to the last. Above 100 % "
-            "queues must grow.",
+            percent(load.window_offered_load),
+            f"of the machine's processor time, {load.window_words} ({load.window.meaning}). Above "
+            "100 % queues must grow.",
         )
     days = max(load.span / 86400, 1e-9)
     yield Fact(
         "Work, in processor-hours",
         f"{load.area / 3600:,.0f}",
-        f"in {load.usable:,} jobs that ran, {load.usable / days:,.3g} a day.",
+        f"in {load.usable:,} jobs that ran, {quantity(load.usable / days)} a day.",
     )
     if description.runtime is not None:
         yield Fact(
@@ -65,8 +66,8 @@ def _load_facts(answers: Answers) -> Iterator[Fact]:
     if description.width is not None and description.shape is not None:
         yield Fact(
             "Width, in processors",
-            f"{description.width.median:g}",
-            f"is the median; the mean is {description.width.mean:.3g}, the widest job took "
+            quantity(description.width.median),
+            f"is the median; the mean is {quantity(description.width.mean)}, the widest job took "
             f"{load.widest:,}. {percent(description.shape.serial)} of the jobs take one processor, "
             f"{percent(description.shape.power_of_two)} a power of two.",
         )
@@ -85,8 +86,10 @@ def people_section(answers: Answers) -> Section:
     users = answers.description.users
     if users is None:
         why = answers.description.missing.get("users", "the log doesn't say who submitted a job")
-        return Section("people", "Who makes it", (Paragraph(f"Not known: {why}."),))
-    blocks: list[Block] = [Facts(tuple(_people_facts(answers))), _active_users(answers)]
+        unknown = Paragraph(f"Users are not known: {why}.")
+        return Section("people", "Who makes it", (unknown, *_share_tables(answers)))
+    blocks: list[Block] = [Facts(tuple(_people_facts(answers))), *_share_tables(answers)]
+    blocks.append(_active_users(answers))
     blocks += _pictures(
         answers,
         {"submissions": "Most people submit little; a few submit nearly everything."},
@@ -115,12 +118,37 @@ def _people_facts(answers: Answers) -> Iterator[Fact]:
         )
 
 
+def _share_tables(answers: Answers) -> Iterator[Table]:
+    """Tabulate jobs and processor hours by user, account, queue, partition, state and month."""
+    found = answers.description.shares
+    for by, rows in {} if found is None else found.tables().items():
+        if len(rows) < 2:
+            continue
+        shown = rows if by == "month" else rows[:SHOWN]
+        lines = tuple(
+            (
+                row.name,
+                f"{row.jobs:,}",
+                percent(row.job_share),
+                f"{row.hours:,.0f}",
+                "–" if row.hour_share is None else percent(row.hour_share),
+                "–" if row.cumulative is None else percent(row.cumulative),
+            )
+            for row in shown
+        )
+        note = "Processor hours: run time × processors. Cumulative: of the hours, down to this row."
+        if len(rows) > len(shown):
+            note = f"The first {len(shown)} of {len(rows):,}. {note}"
+        columns = (by, "jobs", "of all jobs", "processor hours", "of all hours", "cumulative")
+        yield Table(f"By {by}", columns, lines, note)
+
+
 def _active_users(answers: Answers) -> Table:
     users = answers.description.users
     assert users is not None
     rows = tuple(
         (
-            f"user {row.user}",
+            row.name,
             f"{row.jobs:,}",
             percent(row.job_share),
             "–" if row.area_share is None else percent(row.area_share),
@@ -151,7 +179,7 @@ def _groups_table(answers: Answers) -> Table:
     columns = ("", "users", "of all jobs", "of processor time", "median width", "median run time",
                "on one processor")  # fmt: skip
     note = (
-        "Groups found from what people submit, not from accounts or projects (seed 002, ch. 5). "
+        "Groups found from what people submit, not from accounts or projects (after Song). "
         "The group with the most processor time first."
     )
     return Table("Users in groups alike", columns, rows, note)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onega.core.intervals import Interval
-from onega.core.schedule import Schedule
-from onega.core.units import humanise_seconds
+from onega.core.policy import Policy
+from onega.core.schedule.schedule import Schedule
+from onega.core.units import humanise_energy, humanise_power, humanise_seconds
 from onega.figures.report import settings_figure
 from onega.figures.schedule import compare_schedules
-from onega.pages import Block, Fact, Facts, Paragraph, Picture, Section, Table
+from onega.pages import Block, Fact, Facts, Notes, Paragraph, Picture, Section, Table
 from onega.queueing.words import percent
 from onega.report.answers import Answers
 from onega.report.settings import SLOW, Settings
@@ -24,14 +25,11 @@ def settings_section(answers: Answers) -> Section:
         why = answers.missing.get("settings", "unknown")
         return Section("settings", TITLE, (Paragraph(f"Not simulated: {why}."),))
     blocks: list[Block] = [
-        Paragraph(
-            f"The same jobs on the same {answers.cluster.procs:,} processors under other rules. "
-            f"Every figure is of the log itself; the range behind it is that of "
-            f"{found.replicated}: it says how far the figure depends on the jobs that happened "
-            "to come."
-        ),
+        Paragraph(_baseline_words(answers, found)),
         Facts(tuple(policy_facts(found))),
-        _policy_table(answers, found),
+        _log_table(answers, found),
+        _replicates_table(found),
+        Notes(tuple(f"`{name}`: {_words(name)}." for name in found.policies)),
         Picture(
             "policies",
             settings_figure(
@@ -51,64 +49,121 @@ def settings_section(answers: Answers) -> Section:
     return Section("settings", TITLE, tuple(blocks))
 
 
-def policy_facts(found: Settings) -> Iterator[Fact]:
-    """Say which policy is best, and what backfilling brings."""
-    best = found.best
-    wait = found.interval("mean(wait)", best)
-    yield Fact(
-        "Shortest mean wait",
-        best,
-        f"{humanise_seconds(found.value('mean(wait)', best))} on this log; "
-        f"{_range(wait)} over replicates of it.",
+def _words(name: str) -> str:
+    return Policy.parse(name).words
+
+
+def _baseline_words(answers: Answers, found: Settings) -> str:
+    """Say what is compared with what, and why not with what was observed."""
+    said = (
+        f"The same jobs on the same {answers.cluster.procs:,} processors under other rules. "
+        f"Changes are against the simulation of `{found.present}` ({_words(found.present)}), which "
+        "stands for the present rule"
     )
-    base = found.clocks[0]
-    if base != best:
-        apart = found.difference("mean(wait)", best, base)
-        sure = "" if 0.0 not in apart else " That may be chance: the range includes 0."
+    times = against_observed(answers)
+    if times is None:
+        return f"{said}; the log doesn't say how long jobs really waited."
+    return (
+        f"{said}: its mean wait is {times:.2g} times the observed one, so that a difference "
+        "between a simulation and what was observed is mostly the simulator's, and none is "
+        "counted as a gain."
+    )
+
+
+def against_observed(answers: Answers) -> float | None:
+    """Mean wait of the simulated present policy over the observed one; None if that isn't known."""
+    if answers.site is None or answers.settings is None:
+        return None
+    one = answers.site.results.get(answers.settings.present)
+    if one is None:
+        return None
+    summary = one.summary()
+    real = summary["mean_wait_real"]
+    return float(summary["mean_wait_model"] / real) if real > 0 else None
+
+
+def policy_facts(found: Settings) -> Iterator[Fact]:
+    """Say what the best other policy would change, and whether that is sure."""
+    best = found.best
+    if best == found.present:
         yield Fact(
-            f"Against {base}",
-            f"{humanise_seconds(-apart.mean)} less",
-            f"mean wait, on average over replicates ({humanise_seconds(-apart.high)} to "
-            f"{humanise_seconds(-apart.low)}).{sure}",
+            "Another scheduling rule",
+            "no gain",
+            f"None of the rules simulated has a shorter mean wait than the present one does "
+            f"({_words(found.present)}), on average over {found.replicated}.",
         )
+        return
+    gain = found.shorter(best)
+    mean = humanise_seconds(gain.mean)
+    between = f"{humanise_seconds(gain.low)} to {humanise_seconds(gain.high)}"
+    sure = found.surely_better(best)
+    unsure = "" if sure else " That may be chance: the range includes no gain at all."
+    yield Fact(
+        "Another scheduling rule",
+        f"{mean} less" if sure else "no sure gain",
+        f"mean wait with {_words(best)} than with the present rule, both simulated: "
+        f"{'' if sure else f'{mean} less '}on average over {found.replicated}, where it is "
+        f"{between} less.{unsure}",
+    )
 
 
-def _policy_table(answers: Answers, found: Settings) -> Table:
+def _log_table(answers: Answers, found: Settings) -> Table:
     rows = []
     if answers.observed:
         rows.append(_observed_row(answers))
     for name in found.policies:
-        cells = [name]
-        for measure in ("mean(wait)", "p95(wait)", "mean(bounded_slowdown)"):
-            value, spread = found.value(measure, name), found.interval(measure, name)
-            cells.append(_with_range(measure, value, spread))
-        cells.append(percent(found.value("utilisation", name)))
+        cells = [_marked(found, name)]
+        cells += [humanise_seconds(found.value(one, name)) for one in ("mean(wait)", "p95(wait)")]
+        cells.append(_ratio(found.value("mean(bounded_slowdown)", name)))
+        cells.append(percent(found.machine(name)["utilisation"]))
         rows.append(tuple(cells))
-    columns = ("policy", "mean wait", "95 % wait at most", "bounded slowdown", "busy")
+    columns = ("rule", "mean wait", "one in 20 waits more than", "bounded slowdown", "busy")
     note = (
         "Bounded slowdown: time from submission to completion over run time, of at least 10 s, "
-        "averaged over jobs; 1 is perfect. Replicates break up crowds that last for several weeks: "
-        "a range may lie below the log's own figure. The simulated machine knows nothing of "
-        "priorities, reservations and nodes that were down; the next section says what that means."
+        "averaged over jobs; 1 is perfect. All figures are of this log's jobs, none is a mean over "
+        "resamples."
     )
-    return Table("Policies", columns, tuple(rows), note)
+    return Table("Rules, on this log", columns, tuple(rows), note)
+
+
+def _replicates_table(found: Settings) -> Table:
+    rows = []
+    for name in found.policies:
+        wait = found.interval("mean(wait)", name)
+        cells = [_marked(found, name), humanise_seconds(wait.mean), _range(wait)]
+        if name == found.present:
+            cells += ["–", "–"]
+        else:
+            gain = found.shorter(name)
+            cells += [f"{_signed(-gain.mean)}", f"{_signed(-gain.high)} to {_signed(-gain.low)}"]
+        rows.append(tuple(cells))
+    columns = ("rule", "mean wait", "its range", f"change from {found.present}", "its range")
+    note = (
+        "All figures are of the replicates, none is of the log itself: they say how far an answer "
+        "depends on the jobs that happened to come. Resampled weeks break up crowds that last for "
+        "several weeks, so that these waits may be shorter than the log's. A change whose range "
+        "includes 0 may be chance."
+    )
+    return Table(f"Rules, over {found.replicated}", columns, tuple(rows), note)
+
+
+def _marked(found: Settings, name: str) -> str:
+    return f"{name} (present)" if name == found.present else name
+
+
+def _signed(seconds: float) -> str:
+    return f"{'+' if seconds > 0 else '−' if seconds < 0 else ''}{humanise_seconds(abs(seconds))}"
 
 
 def _observed_row(answers: Answers) -> tuple[str, ...]:
-    summary = answers.history.summary()
+    summary = answers.measured
     return (
         "observed",
         humanise_seconds(summary["mean_wait"]),
         humanise_seconds(summary["p95_wait"]),
         _ratio(summary["mean_bounded_slowdown"]),
-        percent(summary["utilisation"]),
+        percent(summary["window_utilisation"]),
     )
-
-
-def _with_range(measure: str, value: float, spread: Interval) -> str:
-    if measure == "mean(bounded_slowdown)":
-        return f"{_ratio(value)} ({_ratio(spread.low)} to {_ratio(spread.high)})"
-    return f"{humanise_seconds(value)} ({_range(spread)})"
 
 
 def _ratio(value: float) -> str:
@@ -127,7 +182,7 @@ def _histories(answers: Answers, found: Settings) -> dict[str, Schedule]:
 def _clock_blocks(answers: Answers, found: Settings) -> Iterator[Block]:
     yield Paragraph(_clock_words(answers, found))
     yield Facts(tuple(clock_facts(found)))
-    yield _clock_table(found)
+    yield from _clock_tables(found)
     last = found.clocks[1]
     yield Picture(
         "power",
@@ -138,23 +193,24 @@ def _clock_blocks(answers: Answers, found: Settings) -> Iterator[Block]:
 
 def clock_facts(found: Settings) -> Iterator[Fact]:
     """Say what slower clocks save and cost."""
+    assumed = " The watts are assumed." if found.assumed_power else ""
     for name in found.clocks[1:]:
         saved, later = found.saved(name), found.later(name)
+        low, high = _two_shares(saved)
         yield Fact(
             f"Energy saved: {name.split(', ', 1)[-1]}",
             percent(saved.mean),
-            f"({100 * saved.low:.0f} to {100 * saved.high:.0f} % over replicates); a job is done "
-            f"{humanise_seconds(later.mean)} later on average ({_range(later)}).",
+            f"on average over {found.replicated} ({low} to {high}); a job is done "
+            f"{humanise_seconds(later.mean)} later ({_range(later)}).{assumed}",
         )
 
 
 def _clock_words(answers: Answers, found: Settings) -> str:
     source = (
-        "The watts are assumed (250 W busy and 90 W idle at the full clock, 150 W and 80 W at the "
-        "slow one, per processor), good for comparing settings with each other, not for a bill; "
-        "give your own in a `--cluster` file."
+        f"The watts are {found.power_words}. They are good for comparing settings with each other, "
+        "not for a bill."
         if found.assumed_power
-        else "The watts are those of the `--cluster` file."
+        else f"The watts are {found.power_words or 'those of the machine as described'}."
     )
     if answers.cluster.rates.kind != "none":
         return f"Energy: the machine's own rate control against the full clock. {source}"
@@ -166,24 +222,39 @@ def _clock_words(answers: Answers, found: Settings) -> str:
     )
 
 
-def _clock_table(found: Settings) -> Table:
+def _clock_tables(found: Settings) -> Iterator[Table]:
+    """One table of the log's own figures, one of the replicates'."""
     rows = []
     for name in found.clocks:
-        summary = found.on_log[name].summary()
-        saved = "–" if name == found.clocks[0] else _share_range(found.saved(name))
+        summary = found.on_log[name].summary() | found.machine(name)
+        first = name == found.present
         rows.append(
             (
-                f"{name}, full clock" if name == found.clocks[0] else name,
-                f"{summary['energy'] / 3.6e9:,.1f} MWh",
-                f"{summary['mean_power'] / 1000:,.1f} kW",
-                saved,
+                f"{name}, full clock" if first else name,
+                humanise_energy(summary["energy"]),
+                "–" if first else percent(found.saved_on_log(name)),
+                humanise_power(summary["mean_power"]),
                 humanise_seconds(summary["mean_wait"]),
                 humanise_seconds(summary["mean_response"]),
             )
         )
-    columns = ("setting", "energy", "mean power", "saved", "mean wait", "mean wait + run")
-    return Table("Clocks", columns, tuple(rows))
+    columns = ("setting", "energy", "saved", "mean power", "mean wait", "mean wait + run")
+    note = (
+        "Energy and mean power are over the log's window, not its ends. Saved: of the energy per "
+        "work done there, as a slower clock puts work off beyond the window's end."
+    )
+    yield Table("Clocks, on this log", columns, tuple(rows), note)
+    rows = []
+    for name in found.clocks[1:]:
+        saved, later = found.saved(name), found.later(name)
+        low, high = _two_shares(saved)
+        spread = (percent(saved.mean), f"{low} to {high}")
+        rows.append((name, *spread, humanise_seconds(later.mean), _range(later)))  # type: ignore[arg-type]
+    columns = ("setting", "saved", "its range", "jobs done later by", "its range")  # type: ignore[assignment]
+    yield Table(f"Clocks, over {found.replicated}", columns, tuple(rows))
 
 
-def _share_range(saved: Interval) -> str:
-    return f"{percent(saved.mean)} ({100 * saved.low:.0f}–{100 * saved.high:.0f})"
+def _two_shares(spread: Interval) -> tuple[str, str]:
+    """Write both ends of a range of shares, to the digit that tells them apart."""
+    digits = 0 if spread.high - spread.low > 0.03 else 1
+    return f"{100 * spread.low:.{digits}f}", f"{100 * spread.high:.{digits}f} %"

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from onega.core.cluster import Cluster, Power, RateControl
 from onega.core.intervals import Interval
+from onega.core.machine.assumed import assumed_power
+from onega.core.machine.cluster import Cluster, Power, RateControl
 from onega.core.policy import Policy
 from onega.core.rng import Rng, child, describe_seed, seed_sequence
-from onega.core.schedule import Schedule
-from onega.core.workload import Workload
-from onega.experiment.draws import Draws, make_draws
-from onega.experiment.replicates import Replicates, collect
-from onega.experiment.resampling import FEWEST_WEEKS, WEEK
-from onega.experiment.runs import Case, Experiment
-from onega.experiment.targets import Measure
+from onega.core.schedule.measures import machine_measures
+from onega.core.schedule.schedule import Schedule
+from onega.core.schedule.window import WHOLE, Window
+from onega.core.workload.workload import Workload
+from onega.experiment.planning.targets import Measure
+from onega.experiment.replicates.draws import Draws, make_draws
+from onega.experiment.replicates.replicates import Replicates, collect
+from onega.experiment.replicates.resampling import FEWEST_WEEKS, WEEK
+from onega.experiment.replicates.runs import Case, Experiment
 from onega.simulation.simulate import simulate
 
 POLICIES: Final = ("fcfs", "easy", "spf+easy", "conservative")
@@ -33,18 +36,13 @@ MEASURES: Final = tuple(
         "mean(response)",
         "mean(bounded_slowdown)",
         "energy",
+        "window_energy",
+        "window_effective_load",
     )
 )
 
 SLOW: Final = 0.8
 """The slower clock, as a share of the full one."""
-
-ASSUMED: Final = Power((150.0, 250.0), (80.0, 90.0))
-"""Watts of a processor busy and idle, at the slow and at the full clock, where nothing is known.
-
-Round numbers of the size that two-socket servers draw per socket: good for comparing settings with
-each other, not for a bill.
-"""
 
 REPLICATES: Final = 20
 
@@ -69,10 +67,15 @@ class Settings:
         Names of the settings that differ by the policy, at the full clock.
     clocks
         Names of the settings that differ by the clock, the full clock first.
-    assumed_power
-        Whether the watts are assumed.
+    assumed_power, power_words
+        Whether the watts are assumed, and where they come from.
     thresholds
         Remaining work, in seconds, below and above which the clock slows down and speeds up.
+    window
+        Over what time the machine is measured on the log itself.
+    counted
+        The jobs of the log over which means are taken: those with an observed wait, so that both
+        sides are of the same; None for all.
     """
 
     replicates: Replicates
@@ -81,6 +84,9 @@ class Settings:
     clocks: tuple[str, ...]
     assumed_power: bool
     thresholds: tuple[float, float]
+    power_words: str = ""
+    window: Window = WHOLE
+    counted: npt.NDArray[np.bool_] | None = None
 
     @property
     def replicated(self) -> str:
@@ -99,12 +105,34 @@ class Settings:
 
     def value(self, measure: str, setting: str) -> float:
         """Return a measure on the log itself."""
-        return Measure.parse(measure).evaluate(self.on_log[setting])
+        return Measure.parse(measure).evaluate(self.on_log[setting], self.counted)
+
+    def machine(self, setting: str) -> dict[str, Any]:
+        """Return the measures of the machine on the log itself, over the window."""
+        schedule = self.on_log[setting]
+        window = self.window.within(schedule.begin, schedule.last)
+        return machine_measures(schedule, window.since, window.until)
 
     def saved(self, setting: str) -> Interval:
-        """Share of the energy that a setting saves against the full clock, paired."""
-        full, other = (self.replicates.of("energy", one) for one in (self.clocks[0], setting))
-        return self.replicates.interval_of(1 - other / full, "percentile")
+        """Share of the energy that a setting saves against the full clock, paired.
+
+        Of the energy per work done in the window: a slower clock puts work off beyond its end, and
+        what isn't done there isn't saved.
+        """
+        found = self.replicates
+        full, other = (
+            found.of("window_energy", name) / found.of("window_effective_load", name)
+            for name in (self.clocks[0], setting)
+        )
+        return found.interval_of(1 - other / full, "percentile")
+
+    def saved_on_log(self, setting: str) -> float:
+        """Return what `saved` does of replicates, of the log itself."""
+        full, other = (
+            found["energy"] / found["effective_load"]
+            for found in map(self.machine, (self.clocks[0], setting))
+        )
+        return float(1 - other / full)
 
     def later(self, setting: str) -> Interval:
         """Seconds by which jobs are done later on average than at the full clock, paired."""
@@ -115,9 +143,23 @@ class Settings:
         return self.replicates.difference(measure, setting, than, kind="percentile")
 
     @property
+    def present(self) -> str:
+        """The policy that others are compared with: the one that stands for today's."""
+        return self.clocks[0]
+
+    @property
     def best(self) -> str:
         """The policy with the least mean wait over the replicates."""
         return min(self.policies, key=lambda one: self.interval("mean(wait)", one).mean)
+
+    def shorter(self, policy: str) -> Interval:
+        """Seconds by which the mean wait is shorter than under the present policy, paired."""
+        apart = self.difference("mean(wait)", policy, self.present)
+        return Interval(-apart.mean, -apart.high, -apart.low, apart.level, apart.count)
+
+    def surely_better(self, policy: str) -> bool:
+        """Whether the mean wait is shorter than under the present policy in the whole range."""
+        return self.shorter(policy).low > 0
 
 
 def compare_settings(
@@ -125,7 +167,10 @@ def compare_settings(
     cluster: Cluster,
     policies: Sequence[str] = POLICIES,
     *,
+    present: str | None = None,
     power: Power | None = None,
+    node_watts: tuple[float, float] | None = None,
+    window: Window | str = "log",
     n: int = REPLICATES,
     rng: Rng = None,
     progress: Callable[[float], None] | None = None,
@@ -140,23 +185,34 @@ def compare_settings(
         The machine. Its own rate control, if it has one, is compared in place of ours.
     policies
         At the full clock, the highest of the machine's rates.
+    present
+        What the others, and slower clocks, are compared with: the policy that stands for today's;
+        EASY if it isn't said.
     power
         Watts of a processor, at the slow and at the full clock; the machine's own by default, else
-        `ASSUMED`. One number for both clocks: nothing is known of a slower one, none is compared.
+        assumed by the machine's kind (`onega.core.machine.assumed`). One number for both clocks:
+        nothing is known of a slower one, none is compared.
+    node_watts
+        Watts of a busy and of an idle node, in place of ``power``.
+    window
+        Over what time the machine is measured on the log itself; replicates have their own.
     n
         Replicates: resampled weeks, or samples of a model where the log is shorter than two.
 
     Notes
     -----
     The clock is slowed down to `SLOW` while the remaining work of all jobs in the system is low
-    (seed 001, III-C): below half its mean under EASY it goes down, above its mean it goes up.
+    (Rumyantsev and Morozova 2018): below half its mean it goes down, above its mean it goes up.
     """
     rng = seed_sequence(rng)
-    watts = power or cluster.power or ASSUMED
+    known = None if node_watts is not None else power or cluster.power
+    guess, words = assumed_power(cluster.procs, log.meta.nodes, node_watts)
+    watts = known or guess
     full = RateControl(rates=cluster.rates.rates[-1:])
     machine = Cluster(cluster.procs, full, Power(watts.busy[-1], watts.idle[-1]))
     names = list(dict.fromkeys(policies))
-    base = next((one for one in names if str(Policy.parse(one)) == "fcfs+easy"), names[0])
+    wanted = str(Policy.parse(present or "easy"))
+    base = next((one for one in names if str(Policy.parse(one)) == wanted), names[0])
     low, high = _thresholds(log, machine, base)
     cases = [Case(name, machine, Policy.parse(name)) for name in names]
     cases += _clock_cases(cluster, watts, base, (low, high))
@@ -176,9 +232,18 @@ def compare_settings(
         on_log,
         tuple(names),
         (base, *(case.name for case in cases[len(names) :])),
-        watts is ASSUMED,
+        known is None and node_watts is None,
         (low, high),
+        words if known is None else "",
+        Window.of(window, log),
+        _counted(log),
     )
+
+
+def _counted(log: Workload) -> npt.NDArray[np.bool_] | None:
+    """Mark the jobs whose wait is known; None if all are, or none."""
+    known = log.table["wait"].is_not_null().to_numpy()
+    return known if known.any() and not known.all() else None
 
 
 def _draws(log: Workload, rng: Rng) -> Draws:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from onega import __version__
-from onega.core.cluster import Cluster, Power
+from onega.core.machine.cluster import Cluster, Power
+from onega.core.policy import Policy
 from onega.core.units import humanise_seconds
-from onega.core.workload import Workload
+from onega.core.workload.workload import Workload
 from onega.pages import Block, Document, Fact, Facts, Notes, Paragraph, Section
 from onega.queueing.words import percent
 from onega.report.answers import Answers, Progress, ask
-from onega.report.settings import POLICIES, REPLICATES
+from onega.report.sections_settings import against_observed, clock_facts, policy_facts
+from onega.report.settings import POLICIES, REPLICATES, Settings
 
 if TYPE_CHECKING:
     from onega.models.base import WorkloadModel
+
+OPTIMISTIC: Final = 0.8
+"""Simulated waits below this share of the observed ones are called optimistic."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +47,19 @@ class SiteReport:
         """Where the log comes from."""
         return self.answers.log.meta.source or "a log"
 
+    @property
+    def title(self) -> str:
+        """What the machine is called: as the log's header says, else by its size."""
+        named = {
+            key.strip().lower(): value.strip()
+            for key, colon, value in (line.partition(":") for line in self.answers.log.meta.header)
+            if colon and value.strip()
+        }
+        parts = [named[key] for key in ("computer", "installation") if key in named]
+        if parts:
+            return ", ".join(parts)
+        return f"A machine of {self.answers.cluster.procs:,} processors"
+
     def document(self) -> Document:
         """Return the page: facts, sentences, tables and figures."""
         from onega.report.sections_adequacy import adequacy_section
@@ -51,7 +69,7 @@ class SiteReport:
 
         answers = self.answers
         sections = (
-            Section("short", "In short", (Paragraph(self._verdict()), Facts(tuple(self._short())))),
+            Section("short", "In short", tuple(self._first())),
             load_section(answers),
             people_section(answers),
             time_section(answers),
@@ -65,16 +83,23 @@ class SiteReport:
         if load.start is not None and load.end is not None:
             subtitle += f", {load.start:%Y-%m-%d} to {load.end:%Y-%m-%d}"
         return Document(
-            f"The machine of {self.source}",
+            self.title,
             f"{subtitle}. What its load is, how full it is, and what other settings would give.",
             sections,
             (f"Onega {__version__}, seed {self.seed}: the same command gives the same page.",),
         )
 
+    def _first(self) -> Iterator[Block]:
+        """Answer first, then warn of what makes answers mislead."""
+        yield Paragraph(self._verdict())
+        yield Facts(tuple(self._short()))
+        if self.answers.description.warnings:
+            yield Notes(self.answers.description.warnings)
+
     def summary(self) -> dict[str, Any]:
         """Return the report's figures in one flat dictionary."""
         answers = self.answers
-        load, history = answers.description.load, answers.history.summary()
+        load, history = answers.description.load, answers.measured
         flat: dict[str, Any] = {
             "source": self.source,
             "jobs": load.jobs,
@@ -82,6 +107,9 @@ class SiteReport:
             "users": load.users,
             "offered_load": load.offered_load,
             "utilisation": history["utilisation"],
+            **{key: value for key, value in history.items() if key.startswith("window")},
+            "window_offered_load": load.window_offered_load,
+            "warnings": list(answers.description.warnings),
             "waits_observed": answers.observed,
             "mean_wait": history["mean_wait"],
             "p95_wait": history["p95_wait"],
@@ -90,6 +118,7 @@ class SiteReport:
         }
         if answers.stability is not None:
             flat |= {"rho": answers.stability.rho, "stable": answers.stability.stable,
+                     "verdict": answers.stability.verdict.answer,
                      "min_procs": answers.stability.min_procs}  # fmt: skip
         for policy, one in answers.saturation.items():
             flat[f"{policy}_usable"] = one.utilisation_at_limit
@@ -99,12 +128,18 @@ class SiteReport:
         found = self.answers.settings
         if found is None:
             return {}
-        flat: dict[str, Any] = {"best_policy": found.best, "replicates": len(found.replicates)}
+        flat: dict[str, Any] = {
+            "best_policy": found.best,
+            "present_policy": found.present,
+            "present_against_observed": against_observed(self.answers),
+            "replicates": len(found.replicates),
+        }
         for name in (*found.policies, *found.clocks[1:]):
             for measure in ("mean(wait)", "p95(wait)", "energy"):
                 key = f"{name}_{measure.replace('(', '_').rstrip(')')}"
                 spread = found.interval(measure, name)
                 flat[key] = found.value(measure, name)
+                flat |= {f"{key}_mean": spread.mean}
                 flat |= {f"{key}_low": spread.low, f"{key}_high": spread.high}
         for name in found.clocks[1:]:
             flat[f"{name}_saved"] = found.saved(name).mean
@@ -126,8 +161,8 @@ class SiteReport:
     def _verdict(self) -> str:
         """Say the whole report in a few sentences."""
         answers = self.answers
-        history = answers.history.summary()
-        busy, wait = percent(history["utilisation"]), humanise_seconds(history["mean_wait"])
+        history = answers.measured
+        busy, wait = percent(history["window_utilisation"]), humanise_seconds(history["mean_wait"])
         if answers.observed:
             said = [f"The machine was {busy} busy, and jobs waited {wait} on average."]
         else:
@@ -135,30 +170,58 @@ class SiteReport:
         found = answers.settings
         if found is None:
             return said[0]
-        best = humanise_seconds(found.value("mean(wait)", found.best))
-        said.append(
-            f"Of the policies simulated on the same jobs, {found.best} has the shortest mean wait, "
-            f"{best}."
-        )
+        said += [*self._present_words(found), self._gain_words(found)]
         if len(found.clocks) > 1:
             name = found.clocks[1]
             saved, later = found.saved(name).mean, found.later(name).mean
             said.append(
                 f"With {_article(name.split(', ', 1)[-1])}, {percent(saved)} of the energy would "
-                f"be saved, and a job done {humanise_seconds(later)} later."
+                f"be saved, and a job done {humanise_seconds(later)} later, on average over "
+                f"{found.replicated}."
             )
-        if answers.site is not None:
-            said.append("The section on adequacy says how far these simulations can be trusted.")
         return " ".join(said)
+
+    def _present_words(self, found: Settings) -> Iterator[str]:
+        """Say how far the simulated present rule is from what was observed."""
+        times = against_observed(self.answers)
+        if times is None:
+            return
+        rule, wait = Policy.parse(found.present).words, found.value("mean(wait)", found.present)
+        said = (
+            f"Of the rules simulated on the same jobs, “{rule}” comes nearest to what happened: "
+            f"its mean wait is {humanise_seconds(wait)}, {times:.2g} times the observed one."
+        )
+        if times < OPTIMISTIC:
+            said += (
+                " The simulation is optimistic, as it knows less that gets in the way than there "
+                "is: what follows compares simulations with each other, never with what happened."
+            )
+        yield said
+
+    def _gain_words(self, found: Settings) -> str:
+        """Say what another rule would change against the simulated present one."""
+        if found.best == found.present:
+            return "None of the other rules simulated has a shorter mean wait."
+        gain, rule = found.shorter(found.best), Policy.parse(found.best).words
+        low, high = humanise_seconds(gain.low), humanise_seconds(gain.high)
+        if not found.surely_better(found.best):
+            return (
+                f"Against it, “{rule}” has the shortest mean wait, but over {found.replicated} the "
+                f"gain ranges from {low} to {high}: it may be chance."
+            )
+        return (
+            f"Against it, “{rule}” would shorten the mean wait by {humanise_seconds(gain.mean)} on "
+            f"average over {found.replicated} ({low} to {high})."
+        )
 
     def _short(self) -> Iterator[Fact]:
         answers = self.answers
-        history = answers.history.summary()
+        history = answers.measured
         who = "users waited" if answers.observed else "users would have waited under EASY"
         yield Fact(
             "Busy",
-            percent(history["utilisation"]),
-            f"of {answers.cluster.procs:,} processors ({answers.machine_from}).",
+            percent(history["window_utilisation"]),
+            f"of {answers.cluster.procs:,} processors ({answers.machine_from}), {answers.over}.",
         )
         yield Fact(
             "Mean wait",
@@ -166,31 +229,27 @@ class SiteReport:
             f"So long {who}; half of the jobs {humanise_seconds(history['median_wait'])} or less, "
             f"one in twenty more than {humanise_seconds(history['p95_wait'])}.",
         )
-        if answers.stability is not None and answers.stability.rho is not None:
-            told = "keeps up" if answers.stability.stable else "does not keep up"
-            yield Fact(
-                "Stability",
-                f"ρ = {answers.stability.rho:.2f}",
-                f"First come, first served {told} with this load (stable below 1).",
-            )
-        if answers.settings is not None:
-            from onega.report.sections_settings import clock_facts, policy_facts
+        if answers.stability is not None and answers.stability.offered_load is not None:
+            from onega.report.sections_capacity import keeps_up_fact
 
+            yield keeps_up_fact(answers.stability)
+        if answers.settings is not None:
             yield next(policy_facts(answers.settings))
             yield from list(clock_facts(answers.settings))[:1]
-        if answers.site is not None:
-            found = answers.site.results[answers.site.best].summary()
-            times = found["mean_wait_model"] / max(found["mean_wait_real"], 1e-9)
+        times = against_observed(answers)
+        if times is not None and answers.settings is not None:
+            rule = Policy.parse(answers.settings.present).words
             yield Fact(
-                "Adequacy",
+                "How far to trust this",
                 f"× {times:.2f}",
-                f"is the mean wait of the nearest simulation ({answers.site.best}) against the "
-                "observed one; it knows nothing of priorities, reservations and failures.",
+                f"is the mean wait of the simulated present rule ({rule}) against the observed "
+                "one. Compare simulations with each other, not with what happened.",
             )
 
     def _made(self) -> Iterator[Block]:
         answers = self.answers
-        lines = [f"Reading: {finding}." for finding in answers.log.meta.report]
+        lines = [f"The log: {self.source}."]
+        lines += [f"Reading: {finding}." for finding in answers.log.meta.report]
         lines += [f"Cleaning: {finding}." for finding in answers.cleaning]
         lines += [] if answers.cleaning else ["Cleaning: nothing to do."]
         lines += [f"Left out: {part}: {why}." for part, why in answers.missing.items()]
@@ -209,7 +268,10 @@ def site_report(
     *,
     cluster: Cluster | int | None = None,
     power: Power | None = None,
+    node_watts: tuple[float, float] | None = None,
+    window: str = "log",
     policies: Sequence[str] = POLICIES,
+    present: str | None = None,
     replicates: int = REPLICATES,
     seed: int = 1,
     progress: Progress | None = None,
@@ -230,8 +292,16 @@ def site_report(
         The machine: its processors and rate control; the log's size by default.
     power
         Watts of a processor at the slow and at the full clock; assumed if nothing is given.
+    node_watts
+        Watts of a busy and of an idle node at the full clock, in place of ``power``.
+    window
+        Over what time the machine is measured: ``"log"``, ``"whole"`` or ``"START..END"``
+        (docs/measures.md).
     policies
         What is compared.
+    present
+        The one of them that stands for the present rule, which others are compared with; the one
+        whose simulation is nearest to the observed waits by default, EASY where there are none.
     replicates
         Resamples of the log's weeks behind every interval.
     seed
@@ -248,8 +318,11 @@ def site_report(
         log,
         cluster=cluster,
         power=power,
+        node_watts=node_watts,
+        window=window,
         models=models,
         policies=policies,
+        present=present,
         replicates=replicates,
         seed=seed,
         progress=progress,

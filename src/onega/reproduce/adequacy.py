@@ -8,19 +8,24 @@ system's distance from itself.
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from onega.comparison.adequacy import Adequacy, adequacy, table_sizes
+from onega.comparison.adequacy.adequacy import SAME, Adequacy, adequacy, table_sizes
 from onega.core.errors import SimulationError
-from onega.core.workload import Workload
+from onega.core.policy import SLURM, Policy
+from onega.core.slurm.parameters import SlurmParameters
+from onega.core.workload.workload import Workload
 from onega.reproduce.printed_others import TABLE_I, TITLES
 from onega.reproduce.result import Absent, Chapter, Reproduction, SeedFigure, SeedTable, Value
 
 NAME = "adequacy"
 POLICIES = ("fcfs", "easy", "conservative", "slurm")
 RUNS = "run-*.swf"
+REPORT = "report.json"
 ITSELF = "the system against itself"
 
 
@@ -35,12 +40,23 @@ def runs_in(folder: Path) -> tuple[Path, ...]:
     return tuple(found)
 
 
+def settings_in(folder: Path) -> SlurmParameters | None:
+    """Return the scheduler's settings of the runs in a folder, if ``onega virtual`` noted them."""
+    try:
+        told = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+        return SlurmParameters.of({"schedulerparameters": told["scheduler_parameters"]}, "as run")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
 def reproduce_adequacy(
     runs: Sequence[Workload],
     *,
     procs: int | None = None,
     policies: Sequence[str] = POLICIES,
     tolerance: float = 0.0,
+    same_within: float = SAME,
+    slurm: SlurmParameters | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Reproduction:
     """Make Table I from the runs of one stream, and set models beside it.
@@ -55,12 +71,18 @@ def reproduce_adequacy(
         What the stream is simulated under; none: no models.
     tolerance
         Seconds by which the submit times of two runs may differ.
+    same_within
+        Seconds by which two waits may differ and still count as the same.
+    slurm
+        Settings of the scheduler that made the runs, for the model ``slurm``; stock if None.
     """
     if len(runs) < 2:
         raise SimulationError("the measure needs two runs of one stream (two logs with waits)")
     names = [run.meta.source or f"run {place}" for place, run in enumerate(runs, start=1)]
     pairs = {
-        f"runs {a + 1} and {b + 1}": adequacy(runs[a], runs[b], tolerance=tolerance)
+        f"runs {a + 1} and {b + 1}": adequacy(
+            runs[a], runs[b], tolerance=tolerance, same_within=same_within
+        )
         for a, b in itertools.combinations(range(len(runs)), 2)
     }
     first = next(iter(pairs.values()))
@@ -74,7 +96,8 @@ def reproduce_adequacy(
             Absent("models beside it", "the logs don't say how large the machine is: --procs"),
         )
     elif policies:
-        chapters.append(_model_chapter(runs, pairs, size or 0, (tuple(policies), progress)))
+        rules = dict(_with_settings(name, slurm) for name in policies)
+        chapters.append(_model_chapter(runs, pairs, size or 0, (rules, progress)))
     return Reproduction(
         NAME,
         f"Reproduced: {TITLES[NAME]}",
@@ -83,6 +106,15 @@ def reproduce_adequacy(
         absent,
         ("P = √(Σ(V_i − v_i)²/n) of residence times, seconds (seed 004, (2)).",),
     )
+
+
+def _with_settings(name: str, slurm: SlurmParameters | None) -> tuple[str, Policy]:
+    """Read a policy; ``slurm`` alone takes the settings that the runs had, and says so."""
+    policy = Policy.parse(name)
+    if policy.order != SLURM or ":" in name or slurm is None:
+        return name, policy
+    policy = replace(policy, slurm=slurm)
+    return str(policy), policy
 
 
 def _self_chapter(pairs: dict[str, Adequacy]) -> Chapter:
@@ -114,7 +146,7 @@ def _model_chapter(
     runs: Sequence[Workload],
     pairs: dict[str, Adequacy],
     procs: int,
-    asked: tuple[tuple[str, ...], Callable[[float], None] | None],
+    asked: tuple[dict[str, Policy], Callable[[float], None] | None],
 ) -> Chapter:
     from onega.figures.seeds import measure_along
     from onega.simulation.simulate import simulate
@@ -124,13 +156,13 @@ def _model_chapter(
     sizes = table_sizes(first.jobs)
     curves = {ITSELF: [p.P for p in first.prefixes(sizes)]}
     rows = [_row(ITSELF, curves[ITSELF], first)]
-    for place, policy in enumerate(policies, start=1):
-        model = simulate(runs[0], procs, policy)
+    for place, (name, rule) in enumerate(policies.items(), start=1):
+        model = simulate(runs[0], procs, rule)
         found = adequacy(runs[0], model)
         if not found.defined:
-            raise SimulationError(f"{policy}: the measure is undefined: {found.reason}")
-        curves[policy] = [p.P for p in found.prefixes(sizes)]
-        rows.append(_row(policy, curves[policy], found))
+            raise SimulationError(f"{name}: the measure is undefined: {found.reason}")
+        curves[name] = [p.P for p in found.prefixes(sizes)]
+        rows.append(_row(name, curves[name], found))
         if progress is not None:
             progress(place / len(policies))
     columns = ("P in seconds, first jobs", *(f"{size:,}" for size in sizes), "mean wait, s")

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from onega.core.workload import Workload
+from onega.core.workload.workload import Workload
 from onega.queueing.limits import Limits, limits
 from onega.reproduce.printed_others import TITLES
 from onega.reproduce.result import Absent, Chapter, Reproduction, SeedFigure, SeedTable, Value

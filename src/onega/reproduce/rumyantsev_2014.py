@@ -1,8 +1,9 @@
 """``onega reproduce rumyantsev-2014``: seed 000's formulas by every method, and on a log.
 
 The paper has no numbered tables or figures. What can be checked is that (4), (9) and (10) give one
-C, that they give what its software hpcwld answers, and that the recursion (1), (2) gives the delays
-of a simulated first-come-first-served machine.
+C, that they give what its software hpcwld answers, that the recursion (1), (2) gives the delays of
+a simulated first-come-first-served machine, and whether the criterion holds for every law of run
+times, as the paper conjectures.
 """
 
 from __future__ import annotations
@@ -11,21 +12,28 @@ import numpy as np
 import polars as pl
 
 from onega.core.errors import QueueingError
-from onega.core.schedule import Schedule
-from onega.core.workload import Workload
+from onega.core.schedule.schedule import Schedule
+from onega.core.workload.workload import Workload
 from onega.queueing.constant import stability_constant
 from onega.reproduce.printed_others import HPCWLD_C, HPCWLD_KTH, TITLES
 from onega.reproduce.result import Absent, Chapter, Reproduction, SeedFigure, SeedTable, Value
-from onega.reproduce.song_logs import song_name
+from onega.reproduce.song.logs import song_name
 
 NAME = "rumyantsev-2014"
 SMALL = (("0.5,0.5", 2), ("uniform:4", 4), ("uniform:7", 7), ("1:0.5,2:0.3,8:0.2", 8))
 DRAWS = 200_000
+LAW_WIDTHS, LAW_SERVERS = "1:0.5,2:0.5", 2
+LAWS = {
+    "exponential": "exponential",
+    "fixed": "constant",
+    "hyperexponential(0.9:0.1, 0.1:9.1)": "hyperexponential",
+}
+"""Laws of run times by which the conjecture is tried."""
 
 
 def reproduce_rumyantsev_2014(log: Workload | None = None, *, seed: int = 1) -> Reproduction:
     """Make C by every method beside each other and hpcwld; with a log its ρ and its delays."""
-    items: list[SeedTable | SeedFigure] = [constants(seed), small_constants(seed)]
+    items: list[SeedTable | SeedFigure] = [constants(seed), small_constants(seed), laws(seed)]
     chapters = [Chapter("The constant C", tuple(items))]
     absent = [Absent("tables and figures", "the paper has none; its equations are checked instead")]
     logs: tuple[str, ...] = ()
@@ -69,11 +77,36 @@ def small_constants(seed: int) -> SeedTable:
         ]
         rows.append((f"{_law(widths)}, s = {servers}", (*values, Value(exact, digits=12))))
     notes = (
-        "(9) is used with the inner sum from s−k+1 to s and (Σn−1)!: as printed, (8) is already "
-        "divided by ‖m‖.",
+        "(9) is used as printed and agrees with (4). The misprint is in (8), from which it is "
+        "deduced: its right side lacks the factor 1/Σn by which the left one is divided.",
     )
     columns = ("widths and servers", "by (4)", "by (9)", "exact")
     return SeedTable("Equations (4), (9)", "the same C three ways", columns, tuple(rows), notes)
+
+
+def laws(seed: int) -> SeedTable:
+    """C for three laws of run times, exactly and by a saturated simulation: not one, but three."""
+    from onega.experiment.stability.saturation import saturated_throughput
+    from onega.queueing.saturated import law_constant
+
+    conjectured = stability_constant(LAW_WIDTHS, LAW_SERVERS).value
+    rows = []
+    for law, told in LAWS.items():
+        measured = saturated_throughput(LAW_WIDTHS, LAW_SERVERS, law=law, precision=0.005, rng=seed)
+        value, error = 1 / measured.rate, (1 / measured.low - 1 / measured.high) / 2 / 1.96
+        exact = law_constant(LAW_WIDTHS, LAW_SERVERS, law)
+        simulated = Value(value, digits=3, spread=error)
+        rows.append((told, (Value(exact, digits=6), simulated, Value(conjectured, digits=6))))
+    notes = (
+        "The paper proves the criterion (3) for exponential run times and conjectures it for a "
+        "general law. It doesn't hold: C depends on the law of run times, not only on its mean. "
+        "The hyperexponential law has mean 0.1 with probability 0.9 and mean 9.1 with probability "
+        "0.1, squared coefficient of variation 15.58.",
+    )
+    columns = (f"widths {LAW_WIDTHS}, s = {LAW_SERVERS}; run times", "C", "C, saturated simulation",
+               "C, as conjectured")  # fmt: skip
+    title = "the criterion depends on the law of run times"
+    return SeedTable("Conjecture on (3)", title, columns, tuple(rows), notes)
 
 
 def _law(widths: str) -> str:
@@ -82,7 +115,7 @@ def _law(widths: str) -> str:
 
 def _on_log(log: Workload) -> Chapter:
     from onega.queueing.stability import stability
-    from onega.simulation.recursion import workload_recursion
+    from onega.simulation.pool.recursion import workload_recursion
     from onega.simulation.simulate import simulate
 
     if log.meta.procs is None:

@@ -19,12 +19,12 @@ from functools import partial
 
 import polars as pl
 
-from onega.core.cluster import Cluster, Power, RateControl
 from onega.core.errors import SimulationError
-from onega.core.report import Report
-from onega.core.schedule import Schedule
-from onega.core.workload import Workload
-from onega.experiment.targets import mean_workload
+from onega.core.machine.cluster import Cluster, Power, RateControl
+from onega.core.schedule.schedule import Schedule
+from onega.core.workload.report import Report
+from onega.core.workload.workload import Workload
+from onega.experiment.planning.targets import mean_workload
 from onega.reproduce import printed_others as printed
 from onega.reproduce.result import Absent, Chapter, Reproduction, SeedFigure, SeedTable, Value
 

@@ -2,68 +2,29 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import numba
-import numba.experimental.function_type  # teaches numba to pass functions by their address
 import numpy as np
 import numpy.typing as npt
-from numba import types
-from numba.extending import typeof_impl
 
 from onega.core.errors import SimulationError
 from onega.core.policy import Policy, Priority
-from onega.kernels.easy import Columns
-from onega.kernels.keyed import EXPANSION, OWN, UNICEF, WFP3, evaluate_once
+from onega.kernels.jit import NO_FUNCTION, key_function
+from onega.kernels.pool.easy import Columns
+from onega.kernels.pool.keyed import EXPANSION, OWN, UNICEF, WFP3, evaluate_once
+
+__all__ = ["NO_FUNCTION", "compile_priority", "explain_bad_key", "key_code", "static_keys"]
 
 KEY_CODES = {"xf": EXPANSION, "wfp3": WFP3, "unicef": UNICEF}
-
-SIGNATURE = types.float64(types.float64, types.float64, types.float64, types.float64)
-
-_FUNCTION = types.FunctionType(SIGNATURE)
-_Native = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * 4)
-_nothing = _Native(lambda now, submit, estimate, procs: float("nan"))
-_nothing_at = ctypes.cast(_nothing, ctypes.c_void_p).value or 1
-
-
-class _NoFunction(types.WrapperAddressProtocol):  # type: ignore[misc]
-    """Stands where a user's function would: built-in orders have none."""
-
-    def __wrapper_address__(self) -> int:
-        return _nothing_at
-
-    def signature(self) -> Any:  # noqa: ANN401
-        return SIGNATURE
-
-
-NO_FUNCTION = _NoFunction()
-
-
-@typeof_impl.register(_NoFunction)  # type: ignore[untyped-decorator]
-def _typeof_no_function(value: _NoFunction, context: object) -> Any:  # noqa: ANN401
-    """Tell numba the type, which it would make anew at every call of a kernel."""
-    return _FUNCTION
 
 
 @lru_cache(maxsize=64)
 def compile_priority(priority: Priority) -> Any:  # noqa: ANN401
     """Compile a user's function to a pointer of one fixed signature; what it raises becomes NaN."""
     try:
-        inner = numba.njit(nogil=True)(priority.function)
-        inner.compile(SIGNATURE.args)
-
-        def guarded(now: float, submit: float, estimate: float, procs: float) -> float:
-            value: float = np.nan
-            try:
-                value = 1.0 * inner(now, submit, estimate, procs)  # float() refuses a bool here
-            except Exception:
-                value = np.nan
-            return value
-
-        return numba.cfunc(SIGNATURE)(guarded)
+        return key_function(priority.function)
     except Exception as error:  # numba raises its own errors, and others from deep inside
         reason = " ".join(str(error).split())[:300]
         raise SimulationError(

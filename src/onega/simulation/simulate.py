@@ -7,29 +7,38 @@ from typing import Literal
 
 import numpy as np
 
-from onega.core.cluster import Cluster, Power, RateControl
 from onega.core.errors import SimulationError, suggest
-from onega.core.events import Events
-from onega.core.history import Pieces, RateHistory
-from onega.core.laws import Draws, Law
-from onega.core.machine_state import MachineState
-from onega.core.policy import MULTIFACTOR, SLURM, TIES, KeyFunction, Knowledge, Policy, Priority
+from onega.core.machine.cluster import Cluster, Power, RateControl
+from onega.core.machine.events import Events
+from onega.core.machine.laws import Draws, Law
+from onega.core.machine.speedup import Speedup
+from onega.core.machine.state import MachineState
+from onega.core.policy import (
+    AS_PRINTED,
+    MULTIFACTOR,
+    SLURM,
+    TIES,
+    KeyFunction,
+    Knowledge,
+    Policy,
+    Priority,
+)
 from onega.core.rng import Rng, describe_seed, seed_sequence
-from onega.core.schedule import Schedule
-from onega.core.speedup import Speedup
-from onega.core.tables import TableLike
-from onega.core.workload import Workload
-from onega.kernels.engine import Ints, Records
-from onega.simulation import setup
-from onega.simulation.detailed_arrivals import Circumstances
-from onega.simulation.run import Outcome, Progress, Task
+from onega.core.schedule.history import Pieces, RateHistory
+from onega.core.schedule.schedule import Schedule
+from onega.core.workload.tables import TableLike
+from onega.core.workload.workload import Workload
+from onega.kernels.pool.engine import Ints, Records
+from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.pool import setup
+from onega.simulation.pool.run import Outcome, Progress, Task
 
 Ties = Literal["instant", "event"]
 
 
 def simulate(
     workload: Workload,
-    cluster: Cluster | int,
+    cluster: Cluster | int | None = None,
     policy: str | Policy | Priority | KeyFunction = "fcfs",
     *,
     knowledge: Knowledge | None = None,
@@ -58,7 +67,7 @@ def simulate(
     workload
         Jobs with positive run times and widths; see `onega.clean`.
     cluster
-        The machine, or just its number of processors.
+        The machine, or just its number of processors; the log's own size by default.
     policy
         ``"fcfs"``, ``"easy"``, ``"spf+easy"``, ``"fcfs+conservative"``, … (`onega.Policy`), a
         function of (now, submit, estimate, procs), or ``"slurm"``, a model of Slurm's scheduler.
@@ -67,7 +76,8 @@ def simulate(
         estimates if the log has any. A job without one counts with its run time.
     ties
         ``"instant"``: completions, then submissions, then one scheduling pass. ``"event"``:
-        submissions, then completions, and a pass after each (the simulator pyss).
+        submissions, then completions, and a pass after each, at which jobs that end now just as
+        estimated hold no processors any more (the simulator pyss).
     enforce_limits
         End a job when its work reaches its estimate.
     rates, power
@@ -83,7 +93,8 @@ def simulate(
         (`onega.AmdahlSpeedup`, `onega.DowneySpeedup`).
     demands
         A table of what jobs need beside processors: ``job`` and a column for each resource;
-        ``memory`` per processor, everything else for the whole job.
+        ``memory`` per processor, everything else for the whole job. It goes before what the log
+        says itself (`Workload.demands`).
     patience
         Law of how long users wait before they cancel a job (`onega.Law` or its text).
     rng
@@ -93,10 +104,17 @@ def simulate(
 
     Raises
     ------
+    TypeError
+        The workload isn't one: a file is read first, by `onega.read`.
     SimulationError
         A job can't be run (wider than the machine, no run time), or an argument is wrong.
     """
-    machine = _machine(cluster, rates, power)
+    if not isinstance(workload, Workload):
+        raise TypeError(
+            f"simulate takes a Workload, got {workload!r:.60}; read a file first: "
+            'onega.simulate(onega.read("log.swf"), policy="easy")'
+        )
+    machine = _machine(workload, cluster, rates, power)
     if ties not in TIES:
         raise SimulationError(f"unknown ties {ties!r}; {suggest(str(ties), TIES)}")
     rule = Policy.parse(policy).knowing(knowledge)
@@ -113,7 +131,9 @@ def simulate(
     if not (machine.is_plain and given.are_plain and rule.order != MULTIFACTOR):
         if ties != "instant":
             raise SimulationError(f"a detailed machine knows ties='instant' only, got {ties!r}")
-        from onega.simulation.detailed import simulate_detailed
+        if rule.backfill == AS_PRINTED:
+            raise SimulationError(f"a detailed machine doesn't know {AS_PRINTED!r}; use 'easy'")
+        from onega.simulation.machine.machine import simulate_detailed
 
         return simulate_detailed(
             workload,
@@ -126,7 +146,7 @@ def simulate(
         )
     setup.check_jobs(workload, machine.procs)
     if rule.order == SLURM:
-        from onega.simulation.slurm import simulate_slurm
+        from onega.simulation.slurm.run import simulate_slurm
 
         return simulate_slurm(
             workload, machine, rule, enforce_limits=enforce_limits, rng=rng, progress=progress
@@ -151,8 +171,19 @@ def simulate(
     )
 
 
-def _machine(cluster: Cluster | int, rates: RateControl | None, power: Power | None) -> Cluster:
-    machine = cluster if isinstance(cluster, Cluster) else Cluster(cluster)
+def _machine(
+    workload: Workload,
+    cluster: Cluster | int | None,
+    rates: RateControl | None,
+    power: Power | None,
+) -> Cluster:
+    size = workload.meta.procs if cluster is None else cluster
+    if size is None:
+        raise SimulationError(
+            "the log doesn't say how many processors the machine has; give their number: "
+            "simulate(log, 100, …)"
+        )
+    machine = size if isinstance(size, Cluster) else Cluster(size)
     if rates is None and power is None:
         return machine
     return replace(machine, rates=rates or machine.rates, power=power or machine.power)

@@ -7,17 +7,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import polars as pl
 
 from onega.core.errors import TraceError
-from onega.core.meta import Meta
-from onega.core.report import EXAMPLES, examples
-from onega.core.schema import JOB_TABLE
-from onega.core.workload import Workload
-from onega.traces.delimited import LINE
+from onega.core.workload.meta import Meta
+from onega.core.workload.report import EXAMPLES, examples
+from onega.core.workload.schema import JOB_TABLE, is_demand
+from onega.core.workload.workload import Workload
 from onega.traces.notes import Notes
+from onega.traces.tables.delimited import LINE
 
 UNIX_FROM: Final = 1e8
 """Submit times from here on (1973) are Unix times; smaller ones count from an unknown start."""
@@ -28,6 +28,13 @@ _NEVER_NEGATIVE: Final = (
 )
 
 
+UNFINISHED: Final = "_unfinished"
+"""The column of a draft with the states of jobs that hadn't finished."""
+
+Rows = Literal["finished", "unfinished"]
+"""Which jobs of a log are read."""
+
+
 @dataclass(slots=True)
 class Draft:
     """A table on its way: the columns of `JOB_TABLE`, ``start`` and ``end``, and the lines.
@@ -35,6 +42,10 @@ class Draft:
     Absent columns are missing. ``submit``, ``start`` and ``end`` are on one ``clock``: ``"unix"``
     (seconds since 1970), ``"own"`` (kept as it is), or ``"guess"`` (Unix time if all submissions
     are from 1973 on, else its own).
+
+    A column `UNFINISHED` holds the state of jobs that hadn't finished when the log was taken
+    (RUNNING, PENDING; null: it had finished). They are kept apart: ``rows`` says which of the two
+    tables is made. Both count time from the same epoch, and number names alike.
     """
 
     path: str | os.PathLike[str]
@@ -45,6 +56,7 @@ class Draft:
     timezone: str | None = None
     machine: Mapping[str, int] = field(default_factory=dict)
     clock: str = "guess"
+    rows: Rows = "finished"
 
 
 def assemble(draft: Draft) -> Workload:
@@ -56,15 +68,18 @@ def assemble(draft: Draft) -> Workload:
         draft.notes,
         ("no_submit", "rows without a submit time were left out"),
     )
-    frame = _no_negatives(frame, draft.notes)
-    frame = _width_from_request(frame, draft.notes)
+    frame = _number_missing_ids(frame, draft.notes)
+    frame, other, unfinished = _apart(frame, draft)
     if frame.is_empty():
         raise TraceError(f"no job is left; {_reasons(draft.notes)}", path=draft.path)
-    epoch = _epoch(frame, draft.clock)
+    frame = _no_negatives(frame, draft.notes)
+    frame = _width_from_request(frame, draft.notes)
+    # Both tables count from the first submission of a job that has finished.
+    first = other if draft.rows == "unfinished" and not other.is_empty() else frame
+    epoch = _epoch(first, draft.clock)
     if epoch is not None:
         frame = frame.with_columns(pl.col("submit") - epoch)
-    frame = _number_missing_ids(frame, draft.notes)
-    table = frame.select([name for name in JOB_TABLE if name in frame.columns])
+    table = frame.select([name for name in frame.columns if name in JOB_TABLE or is_demand(name)])
     name = Path(draft.path).name
     meta = Meta(
         source=name,
@@ -75,9 +90,29 @@ def assemble(draft: Draft) -> Workload:
         nodes=draft.machine.get("nodes"),
         labels={column: names for column, names in draft.labels.items() if names},
         provenance=(f"read from {name} ({draft.format})",),
+        unfinished=unfinished,
         report=draft.notes.report(),
     )
     return Workload(table, meta)
+
+
+def _apart(frame: pl.DataFrame, draft: Draft) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, int]]:
+    """Return the rows that are asked for, the others, and how many hadn't finished, by state."""
+    if UNFINISHED not in frame.columns:
+        frame = frame.with_columns(pl.lit(None, dtype=pl.String).alias(UNFINISHED))
+    is_open = pl.col(UNFINISHED).is_not_null()
+    rest, done = frame.filter(is_open), frame.filter(~is_open)
+    counted = rest[UNFINISHED].value_counts().sort(["count", UNFINISHED], descending=[True, False])
+    states = {str(state): int(count) for state, count in counted.iter_rows()}
+    if draft.rows == "unfinished":
+        if rest.is_empty():
+            raise TraceError("all jobs of this log have finished", path=draft.path)
+        return rest.drop(UNFINISHED), done.drop(UNFINISHED), states
+    said = ", ".join(f"{count:,} {state}" for state, count in states.items())
+    why = f"jobs that had not finished when the log was taken ({said})"
+    examples = shown(rest.drop(UNFINISHED))
+    draft.notes.add("unfinished", "kept apart", why, count=rest.height, examples=examples)
+    return done.drop(UNFINISHED), rest.drop(UNFINISHED), states
 
 
 def drop_rows(

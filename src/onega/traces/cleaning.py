@@ -27,9 +27,9 @@ import numpy.typing as npt
 import polars as pl
 
 from onega.core.errors import suggest
-from onega.core.report import Finding, Report, examples
 from onega.core.rng import Rng, describe_seed, seed_sequence
-from onega.core.workload import Workload
+from onega.core.workload.report import Finding, Report, examples
+from onega.core.workload.workload import Workload
 
 Step = tuple[pl.DataFrame, tuple[Finding, ...]]
 
@@ -98,7 +98,7 @@ def clean(
     notes = []
     if flurries:
         measure = flurries if isinstance(flurries, Flurries) else Flurries()
-        table, found = _drop_flurries(table, measure)
+        table, found = _drop_flurries(table, measure, workload)
         findings += found
     if jitter:
         seed = seed_sequence(rng)
@@ -192,7 +192,7 @@ RULES: Final[dict[str, Callable[[pl.DataFrame, Workload], Step]]] = {
 """The rules that are on by default, in the order in which they are applied."""
 
 
-def _drop_flurries(table: pl.DataFrame, measure: Flurries) -> Step:
+def _drop_flurries(table: pl.DataFrame, measure: Flurries, workload: Workload) -> Step:
     """Drop every job that lies in some window with too many jobs of its user."""
     ordered = table.with_row_index("_row").filter(pl.col("user").is_not_null()).sort("submit")
     flooded = np.zeros(table.height, dtype=bool)
@@ -201,7 +201,7 @@ def _drop_flurries(table: pl.DataFrame, measure: Flurries) -> Step:
         inside = _crowded(jobs["submit"].to_numpy(), measure)
         if inside.any():
             flooded[jobs["_row"].to_numpy()[inside]] = True
-            users.append(str(user))
+            users.append(workload.meta.name_of("user", user))
     gone = table.filter(pl.Series(flooded))
     why = (
         f"floods of one user's jobs ({measure.jobs} or more within {measure.window:g} s), "

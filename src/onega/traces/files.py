@@ -1,4 +1,4 @@
-"""Bytes in and out: compression found by magic bytes, guarded sizes, whole lines, atomic writing.
+"""Bytes in and out: compression found by magic bytes, guarded sizes, whole lines.
 
 Everything that could make a hostile or damaged file expensive is bounded here, in `Limits`:
 how much a compressed file may grow, by which factor, and how long one line may be.
@@ -20,7 +20,8 @@ from typing import IO, Any, Final, cast
 
 import numpy as np
 
-from onega.core.errors import TraceError
+from onega.core.errors import FileError, TraceError
+from onega.core.files import atomic_writer
 
 BLOCK: Final = 1 << 22
 """Bytes that are handled at a time."""
@@ -335,39 +336,18 @@ def whole(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> byte
 
 
 @contextlib.contextmanager
-def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file for writing that appears under its name only when it is complete.
+def log_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a log for writing, there whole or not at all, as `onega.core.files.atomic_writer`.
 
-    The bytes go beside it and are renamed at the end; if anything fails, what stood there before
-    still stands and nothing is left behind. Compressed if the name ends in ``.gz``, ``.xz``,
-    ``.bz2`` or ``.zst``. A device or pipe (``/dev/stdout``) is written directly.
+    Compressed if the name ends in ``.gz``, ``.xz``, ``.bz2`` or ``.zst``.
     """
-    target = Path(path)
+    compression = compression_of_name(path)
     try:
-        if target.is_dir():
-            raise TraceError("is a directory; give a file name to write", path=target)
-        if target.exists() and not target.is_file():
-            with target.open("wb") as raw:
+        with atomic_writer(path) as raw:
+            if compression is None:
                 yield raw
-            return
-        target = target.resolve() if target.is_symlink() else target
-        beside = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
-        try:
-            with beside.open("wb") as raw:
-                yield from _compressing(raw, compression_of_name(path))
-                raw.flush()
-                os.fsync(raw.fileno())
-            beside.replace(target)
-        finally:
-            beside.unlink(missing_ok=True)
-    except OSError as error:
-        raise TraceError(f"can't be written: {_reason(error)}", path=path) from None
-
-
-def _compressing(raw: IO[bytes], compression: Compression | None) -> Iterator[IO[bytes]]:
-    if compression is None:
-        yield raw
-        return
-    writer = compression.open_writer(raw)
-    yield writer
-    writer.close()
+            else:
+                with contextlib.closing(compression.open_writer(raw)) as writer:
+                    yield writer
+    except FileError as error:
+        raise TraceError(error.message, path=path) from None

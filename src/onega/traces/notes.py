@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
-from onega.core.report import EXAMPLES, Finding, Report
+from onega.core.workload.report import EXAMPLES, Finding, Report
+
+MOST_NAMED: Final = 40
+"""How many unused columns are named."""
 
 
 class Notes:
@@ -35,6 +38,13 @@ class Notes:
                 break
             kept.append(example)
         self._notes[rule] = (action, why, before + count, kept)
+
+    def add_unused(self, columns: Sequence[str]) -> None:
+        """Name the columns that a reader has no use for, once."""
+        rest = len(columns) - MOST_NAMED
+        more = f" and {rest} more" if rest > 0 else ""
+        why = f"columns without use here: {', '.join(columns[:MOST_NAMED])}{more}"
+        self.add("unused_columns", "noted", why, count=len(columns))
 
     def report(self) -> Report:
         """Return everything that was noted."""

@@ -18,16 +18,16 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from onega.core.errors import TraceError
-from onega.core.schema import STATUS
-from onega.core.workload import Workload
+from onega.core.workload.schema import STATUS
+from onega.core.workload.workload import Workload
 from onega.traces.assembling import Draft, assemble
-from onega.traces.delimited import LINE
 from onega.traces.files import Limits, line_blocks
 from onega.traces.notes import Notes
 from onega.traces.parsing import Source, durations, labelled, memory, numbers, whole_numbers
+from onega.traces.tables.delimited import LINE
 
-_RECORD: Final = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]+);([^;]*);(.*)")
-_ID: Final = re.compile(r"(\d{1,18})(\[\d*\]|-\d{1,9})?(?:\..*)?")
+_RECORD: Final = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]+);([^;]*);(.*)", re.ASCII)
+_ID: Final = re.compile(r"(\d{1,18})(\[\d*\]|-\d{1,9})?(?:\..*)?", re.ASCII)
 _PAIR: Final = re.compile(r"([A-Za-z_][\w.]*)=(\"[^\"]*\"|\S*)")
 
 _KEYS: Final = {
@@ -45,6 +45,8 @@ _KEYS: Final = {
     "group": ("group",),
     "queue": ("queue",),
     "partition": ("partition",),
+    "demand_gpus": ("Resource_List.ngpus",),
+    "demand_nodes": ("Resource_List.nodect",),
 }
 """Our column, and the log's keys for it, the best first."""
 
@@ -175,8 +177,8 @@ def _allocated(pairs: dict[str, str]) -> str | None:
     if hosts:
         total = 0
         for place in hosts.split("+"):
-            times = re.search(r"\*(\d{1,9})$", place)
-            span = re.search(r"/(\d{1,9})-(\d{1,9})$", place)
+            times = re.search(r"\*([0-9]{1,9})$", place)
+            span = re.search(r"/([0-9]{1,9})-([0-9]{1,9})$", place)
             if times:
                 total += int(times[1])
             elif span:
@@ -190,7 +192,7 @@ def _allocated(pairs: dict[str, str]) -> str | None:
 def _requested(pairs: dict[str, str]) -> str | None:
     """Count what a job asked for: procs, ncpus, or nodes × ppn."""
     for key in ("Resource_List.procs", "Resource_List.ncpus"):
-        if pairs.get(key, "").isdigit() and int(pairs[key]) > 0:
+        if re.fullmatch(r"0*[1-9][0-9]{0,17}", pairs.get(key, "")):
             return pairs[key]
     nodes = pairs.get("Resource_List.nodes") or pairs.get("Resource_List.neednodes")
     if not nodes:
@@ -198,8 +200,8 @@ def _requested(pairs: dict[str, str]) -> str | None:
     total = 0
     for chunk in nodes.split("+"):
         parts = chunk.split(":")
-        count = int(parts[0]) if re.fullmatch(r"\d{1,9}", parts[0]) else 1
-        each = re.search(r"ppn=(\d{1,9})", chunk)
+        count = int(parts[0]) if re.fullmatch(r"[0-9]{1,9}", parts[0]) else 1
+        each = re.search(r"ppn=([0-9]{1,9})", chunk)
         total += count * (int(each[1]) if each else 1)
     return str(total)
 
@@ -271,6 +273,10 @@ def _columns(
     columns["memory"] = memory(*text("mem"))[0] / width
     each, total = memory(*text("requested_pmem"))[0], memory(*text("requested_mem"))[0] / width
     columns["requested_memory"] = each.zip_with(each.is_not_null(), total)
+    for name in ("demand_gpus", "demand_nodes"):
+        amount = whole_numbers(*text(name), what="a number of GPUs or nodes")
+        if (amount > 0).any():
+            columns[name] = amount.cast(pl.Float64)
     labels = {}
     for name in ("user", "group", "queue", "partition"):
         columns[name], labels[name] = labelled(text(name)[0])

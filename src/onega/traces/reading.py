@@ -6,17 +6,18 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from onega.core.errors import TraceError, suggest
-from onega.core.workload import Workload
+from onega.core.workload.workload import Workload
+from onega.traces.assembling import Rows
 from onega.traces.files import DEFAULT_LIMITS, Limits, sample, seekable
-from onega.traces.mapping import ColumnMap, MapLike, check_timezone, column_map
 from onega.traces.pbs import looks_like_pbs, read_pbs
 from onega.traces.slurm.jobcomp import looks_like_jobcomp, read_jobcomp
 from onega.traces.slurm.sacct import looks_like_sacct, looks_like_sacct_table, read_sacct
 from onega.traces.swf.reader import read_swf
-from onega.traces.tables import (
+from onega.traces.tables.mapping import ColumnMap, MapLike, check_timezone, column_map
+from onega.traces.tables.reader import (
     PARQUET_MAGIC,
     looks_like_csv,
     looks_like_gaps,
@@ -81,6 +82,9 @@ FORMATS: Final = (
 )
 """Every format that can be read, in the order in which they are tried on unknown content."""
 
+WITH_STATES: Final = ("sacct", "jobcomp", "csv", "parquet")
+"""Formats that tell which jobs hadn't finished."""
+
 
 def read(
     path: str | os.PathLike[str],
@@ -88,6 +92,7 @@ def read(
     *,
     columns: MapLike = None,
     timezone: str | None = None,
+    rows: Rows = "finished",
     limits: Limits = DEFAULT_LIMITS,
 ) -> Workload:
     """Read a log of jobs.
@@ -102,10 +107,14 @@ def read(
         found from the content if None.
     columns
         For CSV and Parquet: which column is what, as ``{"submit": "submit_time"}`` or the path
-        of a TOML file (see `onega.traces.mapping.ColumnMap`).
+        of a TOML file (see `onega.traces.tables.mapping.ColumnMap`).
     timezone
         The machine's zone (``"Europe/Paris"``), in which dates without one are read; it goes
         before what the log's header says.
+    rows
+        ``"finished"``, or ``"unfinished"``: the jobs that still ran or waited when the log was
+        taken (of Slurm's logs and of tables with states). Their run time is the time so far, and
+        jobs that wait have no ``wait``.
     limits
         How much the file may ask of this machine.
 
@@ -122,11 +131,13 @@ def read(
     by_name = {one.name: one for one in FORMATS}
     if format is not None and format not in by_name:
         raise TraceError(f"unknown format {format!r}; {suggest(format, by_name)}")
+    if rows not in get_args(Rows):
+        raise TraceError(f"unknown rows {rows!r}; {suggest(str(rows), get_args(Rows))}")
     check_timezone(timezone)
     mapping = None if columns is None else column_map(columns)
     with seekable(path, limits) as source:
         try:
-            workload = _read(source, format, mapping, timezone, limits)
+            workload = _read(source, format, mapping, limits, timezone=timezone, rows=rows)
         except TraceError as error:
             where = str(path) if error.path == str(source) else error.path
             raise TraceError(
@@ -147,8 +158,10 @@ def _read(
     path: Path,
     format: str | None,
     mapping: ColumnMap | None,
-    timezone: str | None,
     limits: Limits,
+    *,
+    timezone: str | None,
+    rows: Rows,
 ) -> Workload:
     by_name = {one.name: one for one in FORMATS}
     start = sample(path, limits)
@@ -167,4 +180,12 @@ def _read(
         options["columns"] = mapping
     elif mapping is not None:
         raise TraceError(f"a column map is for csv, parquet and gaps, not for {format}", path=path)
+    if rows == "unfinished":
+        if format not in WITH_STATES:
+            raise TraceError(
+                f"a log of format {format} doesn't keep unfinished jobs apart; "
+                f"{', '.join(WITH_STATES)} do",
+                path=path,
+            )
+        options["rows"] = rows
     return by_name[format].read(path, limits, **options)

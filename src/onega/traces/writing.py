@@ -8,20 +8,21 @@ from pathlib import Path
 from typing import IO, Final
 
 from onega.core.errors import TraceError, suggest
-from onega.core.report import Report
-from onega.core.workload import Workload
-from onega.traces.files import atomic_writer, compression_of_name
+from onega.core.workload.report import Report
+from onega.core.workload.schema import NAMED
+from onega.core.workload.workload import Workload
+from onega.traces.files import compression_of_name, log_writer
 from onega.traces.notes import Notes
 from onega.traces.swf.writer import write_swf
 
 
 def _write_csv(workload: Workload, out: IO[bytes]) -> Report:
-    workload.table.write_csv(out)
-    notes = Notes()
+    """Write the table; users, groups, queues and the like under the log's own names."""
     meta = workload.meta
+    named = [column for column in NAMED if meta.labels.get(column)]
+    workload.table.with_columns(workload.names(column) for column in named).write_csv(out)
+    notes = Notes()
     said = [name for name in ("epoch", "timezone", "procs", "nodes") if getattr(meta, name)]
-    if meta.labels:
-        said.append("labels")
     if said:
         why = f"a CSV file holds the jobs only, not the log's {', '.join(said)}"
         notes.add("meta_left_out", "noted", why, count=1)
@@ -29,7 +30,7 @@ def _write_csv(workload: Workload, out: IO[bytes]) -> Report:
 
 
 def _write_parquet(workload: Workload, out: IO[bytes]) -> Report:
-    from onega.traces.parquet import write_parquet
+    from onega.traces.tables.parquet import write_parquet
 
     return write_parquet(workload, out)
 
@@ -63,7 +64,7 @@ def write(workload: Workload, path: str | os.PathLike[str], format: str | None =
     chosen = _format_of_name(path) if format is None else format
     if chosen not in WRITERS:
         raise TraceError(f"can't write format {chosen!r}; {suggest(chosen, WRITERS)}", path=path)
-    with atomic_writer(path) as out:
+    with log_writer(path) as out:
         return WRITERS[chosen](workload, out)
 
 

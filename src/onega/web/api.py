@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Final
 
@@ -11,18 +11,18 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
 
 from onega import __version__
-from onega.core.cluster import CONTROLS
 from onega.core.errors import ModelError, TraceError, suggest
-from onega.core.plain import plain
+from onega.core.json_safe import plain
+from onega.core.machine.cluster import CONTROLS
 from onega.core.policy import BACKFILLS, ORDERS
 from onega.models import MODELS
-from onega.traces.mapping import check_timezone
 from onega.traces.reading import FORMATS as READABLE
 from onega.traces.reading import read
-from onega.web import schemas
+from onega.traces.tables.mapping import check_timezone
+from onega.web import downloads, schemas
 from onega.web.desk import Desk
 from onega.web.schemas import ID, ItemAnswer, LogFormat, Problem, Procs
-from onega.web.store import Item, Kind, MissingError
+from onega.web.store import UPLOAD, Item, Kind, MissingError
 
 POLICIES: Final = {
     "fcfs": "first come, first served",
@@ -54,6 +54,7 @@ CALLED: Final = {
 ERRORS: Final[dict[int | str, dict[str, Any]]] = {
     status: {"model": Problem, "description": why}
     for status, why in {
+        400: "the request can't be read",
         401: "a token is needed",
         403: "the request comes from elsewhere",
         404: "there is no such item",
@@ -61,8 +62,12 @@ ERRORS: Final[dict[int | str, dict[str, Any]]] = {
         413: "too large",
         422: "something given is wrong; the message says what",
         503: "too many tasks are waiting",
+        507: "logs and results fill the room that they may take; /api/storage lists the oldest",
     }.items()
 }
+
+OFFERED: Final = 50
+"""Items that are offered for deletion at a time."""
 
 router = APIRouter(prefix="/api", responses=ERRORS)
 
@@ -79,10 +84,9 @@ ItemId = Annotated[str, Path(pattern=ID)]
 
 def shown(item: Item) -> dict[str, Any]:
     """Return what an item looks like from outside: without the law behind the sliders."""
-    facts = asdict(item)
-    del facts["kind"]
-    if facts["result"] is not None:
-        facts["result"] = {k: v for k, v in facts["result"].items() if k != "law"}
+    facts = {name: getattr(item, name) for name in ItemAnswer.model_fields}
+    if item.result is not None:
+        facts["result"] = {k: v for k, v in item.result.items() if k != "law"}
     return facts
 
 
@@ -91,11 +95,6 @@ def download_name(item: Item, suffix: str) -> str:
     stem = PurePosixPath(item.name).name.split(".")[0]
     safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_+") else "-" for c in stem)
     return f"{safe.strip('-')[:60] or item.kind[:-1]}{suffix}"
-
-
-def attachment(name: str) -> dict[str, str]:
-    """Return the header that makes a browser save an answer."""
-    return {"content-disposition": f'attachment; filename="{name}"'}
 
 
 def stored_json(path: Any) -> Response:  # noqa: ANN401
@@ -127,8 +126,32 @@ def options(desk: AtDesk) -> dict[str, Any]:
             "jobs": settings.jobs,
             "memory": settings.memory,
             "seconds": settings.seconds,
+            "store": settings.store,
         },
     }
+
+
+@router.get("/storage", tags=["page"], response_model=schemas.StorageAnswer)
+def storage(desk: AtDesk) -> dict[str, Any]:
+    """Tell how much room logs and results take, and which are the oldest: `DELETE` their `path`."""
+    return {
+        "used": desk.store.used,
+        "most": desk.store.most,
+        "oldest": [
+            {
+                "path": f"/api/{item.kind}/{item.id}",
+                "name": item.name,
+                "created": item.created,
+                "size": item.size,
+            }
+            for item in oldest(desk)
+        ],
+    }
+
+
+def oldest(desk: Desk) -> list[Item]:
+    """Return the items to be deleted first, where something has to be."""
+    return [item for item in desk.store.all() if item.status in ("done", "failed")][:OFFERED]
 
 
 @router.get("/logs", tags=["logs"], response_model=list[ItemAnswer])
@@ -172,18 +195,21 @@ async def upload_log(
     """
     _check_words(format, timezone)
     asked = {"procs": procs, "format": format, "timezone": timezone}
-    item = await anyio.to_thread.run_sync(desk.store.create, "logs", name, asked)
+    announced = request.headers.get("content-length", "")
+    size = int(announced) if announced.isdecimal() else desk.settings.upload
+    create = partial(desk.store.create, "logs", name, asked, task="read", size=size)
+    item = await anyio.to_thread.run_sync(create)
+    coming = desk.file(item, f"{UPLOAD}.part")
     try:
-        async with await anyio.open_file(desk.file(item, "upload"), "wb") as out:
+        async with await anyio.open_file(coming, "wb") as out:
             async for piece in request.stream():
                 await out.write(piece)
+        coming.replace(coming.with_name(UPLOAD))
     except BaseException:
-        # Too large, or the sender went away: nothing is left behind.
+        # Too large, the disk is full, or the sender went away: nothing is left behind.
         desk.remove("logs", item.id)
         raise
-    limits = asdict(desk.settings.reading())
-    more = {"limits": limits, "most_jobs": desk.settings.jobs}
-    return shown(desk.order("read", item, more))
+    return shown(desk.order(item))
 
 
 def _check_words(format: str | None, timezone: str | None) -> None:
@@ -196,8 +222,7 @@ def _check_words(format: str | None, timezone: str | None) -> None:
 def demo_log(desk: AtDesk, given: schemas.DemoRequest) -> dict[str, Any]:
     """Make a log from a model with its published parameters."""
     name = given.name or f"{given.jobs:,} jobs of {CALLED[given.model]}"
-    item = desk.store.create("logs", name, given.model_dump())
-    return shown(desk.order("sample", item, {}))
+    return shown(desk.place("sample", "logs", name, given.model_dump()))
 
 
 @router.get("/logs/{id}", tags=["logs"], response_model=ItemAnswer)
@@ -236,25 +261,16 @@ def figure_of(desk: Desk, kind: Kind, id: str, figure: str) -> Response:
 
 
 @router.get("/logs/{id}/download", tags=["logs"], response_class=Response)
-def download_log(desk: AtDesk, id: ItemId, format: LogFormat = "swf") -> Response:
+async def download_log(desk: AtDesk, id: ItemId, format: LogFormat = "swf") -> Response:
     """Download a log's jobs."""
     item = desk.done("logs", id)
     path = desk.file(item, "jobs.parquet")
     name = download_name(item, f".{format}")
     if format == "parquet":
         return FileResponse(path, filename=name)
-    return written(read(path, "parquet"), format, name)
-
-
-def written(workload: Any, format: str, name: str) -> Response:  # noqa: ANN401
-    """Answer with a workload as a file."""
-    import io
-
-    from onega.traces.writing import WRITERS
-
-    out = io.BytesIO()
-    WRITERS[format](workload, out)
-    return Response(out.getvalue(), media_type="text/plain", headers=attachment(name))
+    if format == "csv":
+        return downloads.table(path, name)
+    return await downloads.swf(lambda: read(path, "parquet"), name, desk)
 
 
 @router.get("/models", tags=["models"], response_model=list[ItemAnswer])
@@ -270,8 +286,7 @@ def fit(desk: AtDesk, given: schemas.FitRequest) -> dict[str, Any]:
         raise ModelError(f"no model {given.model[:40]!r}; {suggest(given.model[:40], MODELS)}")
     source = desk.done("logs", given.log)
     name = given.name or f"{given.model} of {source.name}"
-    item = desk.store.create("models", name, given.model_dump())
-    return shown(desk.order("fit", item, {"log_folder": str(desk.store.folder(source))}))
+    return shown(desk.place("fit", "models", name, given.model_dump()))
 
 
 @router.get("/models/{id}", tags=["models"], response_model=ItemAnswer)
@@ -291,7 +306,7 @@ def download_model(desk: AtDesk, id: ItemId) -> Response:
     """Download a model's parameters, for `onega sample`."""
     item = desk.done("models", id)
     text = desk.file(item, "model.json").read_bytes()
-    headers = attachment(download_name(item, ".json"))
+    headers = downloads.attachment(download_name(item, ".json"))
     return Response(text, media_type="application/json", headers=headers)
 
 
@@ -300,12 +315,7 @@ def sample(desk: AtDesk, id: ItemId, given: schemas.SampleRequest) -> dict[str, 
     """Draw jobs from a model: a new log, compared with the one the model was learnt from."""
     source = desk.done("models", id)
     name = given.name or f"{given.jobs:,} jobs of {source.name}"
-    item = desk.store.create("logs", name, given.model_dump() | {"model": id})
-    more = {"model_folder": str(desk.store.folder(source))}
-    learnt_from = {one.id: one for one in desk.store.list("logs")}.get(source.request["log"])
-    if learnt_from is not None:
-        more["log_folder"] = str(desk.store.folder(learnt_from))
-    return shown(desk.order("sample", item, more))
+    return shown(desk.place("sample", "logs", name, given.model_dump() | {"model": id}))
 
 
 def json_answer(content: Any) -> JSONResponse:  # noqa: ANN401

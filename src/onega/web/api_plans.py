@@ -29,16 +29,15 @@ def make_plan(desk: AtDesk, given: schemas.PlanRequest) -> dict[str, Any]:
 
     The answer has a confidence of 95 %, over resamples of the log by weeks.
     """
-    from onega.experiment.targets import parse_targets
+    from onega.experiment.planning.targets import parse_targets
 
-    source = desk.done("logs", given.log)
+    desk.done("logs", given.log)
     targets = parse_targets(given.target)
     if given.vary != "policy":
         Policy.parse(given.policy)
     varied = {"procs": "processors", "policy": "policy", "load": "load"}[given.vary]
     name = given.name or f"{' and '.join(map(str, targets))} by {varied}"
-    item = desk.store.create("plans", name, given.model_dump())
-    return shown(desk.order("plan", item, {"log_folder": str(desk.store.folder(source))}))
+    return shown(desk.place("plan", "plans", name, given.model_dump()))
 
 
 @router.get("/plans/{id}", response_model=ItemAnswer)

@@ -7,26 +7,28 @@ import json
 import math
 from typing import Annotated, Any, Final, Literal
 
+import numpy as np
 import polars as pl
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import FileResponse, JSONResponse
 
 from onega.core.errors import SimulationError
 from onega.core.policy import Policy
-from onega.web import schemas
+from onega.core.schedule.common import common_jobs, means_of
+from onega.core.schedule.window import Window
+from onega.core.units import count_of
+from onega.core.workload.workload import Workload
+from onega.web import downloads, schemas
 from onega.web.api import (
     ERRORS,
     AtDesk,
     ItemId,
-    attachment,
     download_name,
     figure_of,
     json_answer,
     shown,
-    written,
 )
 from onega.web.desk import Desk
-from onega.web.machine import machine_of
 from onega.web.schemas import ID, ItemAnswer, TableFormat
 from onega.web.store import Item
 
@@ -38,19 +40,16 @@ COMPARED: Final = (
     ("max_wait", "longest wait", "s", "less"),
     ("mean_response", "mean from submission to end", "s", "less"),
     ("mean_bounded_slowdown", "mean bounded slowdown", "", "less"),
-    ("utilisation", "busy processors", "%", "more"),
-    ("wasted_share", "idle though jobs wait", "%", "less"),
+    ("window_utilisation", "busy processors", "%", "more"),
+    ("window_wasted_share", "idle though jobs wait", "%", "less"),
     ("makespan", "first submission to last end", "s", "less"),
-    ("mean_jobs_waiting", "jobs waiting, on average", "", "less"),
-    ("energy", "energy", "J", "less"),
-    ("mean_power", "mean power", "W", "less"),
+    ("window_mean_jobs_waiting", "jobs waiting, on average", "", "less"),
+    ("window_energy", "energy", "J", "less"),
+    ("window_mean_power", "mean power", "W", "less"),
     ("mean_rate", "mean service rate", "", None),
     ("limited_jobs", "jobs ended at their limit", "", "less"),
 )
 """Measures of the comparison: key, words, unit, which is better."""
-
-ALIKE: Final = 5e-4
-"""Relative difference below which no run is called the best."""
 
 _ONLY_IF: Final = {"limited_jobs": 0, "mean_rate": 1.0}
 """Measures that are left out where all runs have the usual value."""
@@ -73,13 +72,11 @@ def run(desk: AtDesk, given: schemas.RunRequest) -> dict[str, Any]:
     source = desk.done("logs", given.log)
     asked = given.model_dump()
     assert source.result is not None
-    _check(asked, source)
-    name = given.name or _called(asked, source)
-    item = desk.store.create("runs", name, asked)
-    return shown(desk.order("simulate", item, {"log_folder": str(desk.store.folder(source))}))
+    _check(desk, asked, source)
+    return shown(desk.place("simulate", "runs", given.name or _called(asked, source), asked))
 
 
-def _check(asked: dict[str, Any], source: Item) -> None:
+def _check(desk: Desk, asked: dict[str, Any], source: Item) -> None:
     """Refuse at once what the simulation would refuse later."""
     assert source.result is not None
     if asked["policy"] == "observed":
@@ -89,7 +86,7 @@ def _check(asked: dict[str, Any], source: Item) -> None:
             )
         return
     Policy.parse(asked["policy"])
-    machine_of(asked, source.result["procs"])
+    desk.check_machine(asked, source.result["procs"])
 
 
 def _called(asked: dict[str, Any], source: Item) -> str:
@@ -151,7 +148,7 @@ def window(
 
 
 @router.get("/runs/{id}/download", response_class=Response)
-def download_run(
+async def download_run(
     desk: AtDesk,
     id: ItemId,
     table: Literal["jobs", "system", "swf"] = "jobs",
@@ -160,18 +157,17 @@ def download_run(
     """Download the jobs' or the system's table, or the schedule as SWF (waits as simulated)."""
     item = desk.done("runs", id)
     if table == "swf":
-        return _as_swf(desk, item)
+        name = download_name(item, ".swf")
+        return await downloads.swf(lambda: _as_swf(desk, item), name, desk)
     path = desk.file(item, "jobs.parquet" if table == "jobs" else "system.parquet")
     name = download_name(item, f"-{table}.{format}")
     if format == "parquet":
         return FileResponse(path, filename=name)
-    text = pl.read_parquet(path).write_csv()
-    return Response(text, media_type="text/csv", headers=attachment(name))
+    return downloads.table(path, name)
 
 
-def _as_swf(desk: Desk, item: Item) -> Response:
-    """Write the log's jobs with this run's waits and run times."""
-    from onega.core.workload import Workload
+def _as_swf(desk: Desk, item: Item) -> Workload:
+    """Return the log's jobs with this run's waits and run times."""
     from onega.traces.reading import read
 
     source = desk.done("logs", item.request["log"])
@@ -184,7 +180,7 @@ def _as_swf(desk: Desk, item: Item) -> Response:
     )
     note = f"waits and run times as simulated: {item.name}"
     meta = log.meta.noting(note)
-    return written(Workload(table, meta), "swf", download_name(item, ".swf"))
+    return Workload(table, meta)
 
 
 @router.get("/compare", response_model=schemas.ComparisonAnswer)
@@ -195,12 +191,43 @@ def compare(
 ) -> Response:
     """Put runs side by side: measures beside those of the first, distributions in one figure."""
     items = chosen_runs(desk, runs)
+    tables = shared_jobs(desk, items)
     answer = {
         "runs": [shown(item) for item in items],
-        "measures": compared(items),
-        "figure": _joined(desk, items, figure),
+        "measures": compared(items, tables),
+        "figure": _joined(desk, items, figure) if tables is None else _drawn(items, tables, figure),
+        "notes": comparison_notes(items, tables),
     }
     return json_answer(answer)
+
+
+def shared_jobs(desk: Desk, items: list[Item]) -> list[pl.DataFrame] | None:
+    """Return the tables of the jobs that all runs of a log have; None if all have the same.
+
+    What was observed and what was simulated may be of different jobs.
+    """
+    if len({item.request["log"] for item in items}) > 1 or len(items) == 1:
+        return None
+    tables = [pl.read_parquet(desk.file(item, "jobs.parquet")) for item in items]
+    kept = common_jobs(tables)
+    same = all(one.height == other.height for one, other in zip(tables, kept, strict=True))
+    return None if same else kept
+
+
+def comparison_notes(items: list[Item], tables: list[pl.DataFrame] | None) -> list[str]:
+    """Say over which jobs and which time a comparison is."""
+    notes = []
+    if tables is not None:
+        notes.append(
+            f"Waits and slowdowns are over the {count_of(tables[0].height, 'job')} that all these "
+            "runs have."
+        )
+    windows = {(item.result or {}).get("window_words") for item in items}
+    if len(windows) == 1 and (words := windows.pop()) is not None:
+        assert items[0].result is not None
+        kind = Window(0.0, 0.0, items[0].result["window"]).meaning
+        notes.append(f"Busy processors, waiting jobs, energy and power: {words} ({kind}).")
+    return notes
 
 
 def chosen_runs(desk: Desk, ids: str) -> list[Item]:
@@ -211,17 +238,28 @@ def chosen_runs(desk: Desk, ids: str) -> list[Item]:
     return [desk.done("runs", one) for one in named]
 
 
-def compared(items: list[Item]) -> list[dict[str, Any]]:
-    """Return a row per measure: its values, the change against the first run, which is best."""
+def compared(items: list[Item], tables: list[pl.DataFrame] | None = None) -> list[dict[str, Any]]:
+    """Return a row per measure: its values, the change against the first run, which is best.
+
+    ``tables``, if given, are the jobs that all runs have: means over jobs are over those. A run is
+    called the best only where that is sure: its interval is apart from all others. Only the mean
+    wait has intervals, and only over all jobs of a run.
+    """
+    results = [dict(item.result or {}) for item in items]
+    if tables is not None:
+        results = [one | means_of(table) for one, table in zip(results, tables, strict=True)]
     rows = []
     for key, words, unit, better in COMPARED:
-        values = [None if item.result is None else item.result.get(key) for item in items]
+        # Runs that were kept before there were windows have the measure of the whole run only.
+        values = [one.get(key, one.get(key.removeprefix("window_"))) for one in results]
         known = [value for value in values if value is not None]
-        if not known or (key in _ONLY_IF and all(value == _ONLY_IF[key] for value in known)):
+        if not known or (
+            key in _ONLY_IF
+            and all(math.isclose(value, _ONLY_IF[key], abs_tol=1e-9) for value in known)
+        ):
             continue
-        best = {"less": min, "more": max}[better](known) if better else None
-        apart = best is not None and max(known) - min(known) > ALIKE * abs(best)
         first = values[0]
+        best = _surely_least(items, key) if better == "less" and tables is None else None
         rows.append(
             {
                 "key": key,
@@ -229,10 +267,24 @@ def compared(items: list[Item]) -> list[dict[str, Any]]:
                 "unit": unit,
                 "values": values,
                 "change": [_change(value, first) for value in values],
-                "best": [apart and value == best for value in values],
+                "best": [place == best for place in range(len(items))],
+                "sure": best is not None,
             }
         )
     return rows
+
+
+def _surely_least(items: list[Item], key: str) -> int | None:
+    """Return the run whose interval ends below where all others begin; None if there is none."""
+    lows, highs = (
+        [None if one.result is None else one.result.get(f"{key}_{end}") for one in items]
+        for end in ("low", "high")
+    )
+    if len(items) < 2 or None in lows or None in highs:
+        return None
+    least = int(np.argmin(highs))  # type: ignore[arg-type]
+    others = [low for place, low in enumerate(lows) if place != least]
+    return least if highs[least] < min(others) else None  # type: ignore[operator,type-var]
 
 
 def _change(value: float | None, first: float | None) -> float | None:
@@ -241,6 +293,17 @@ def _change(value: float | None, first: float | None) -> float | None:
         return None
     change = value / first - 1
     return change if math.isfinite(change) else None
+
+
+def _drawn(items: list[Item], tables: list[pl.DataFrame], figure: str) -> dict[str, Any]:
+    """Draw the distributions of the jobs that all runs have."""
+    from onega.figures.schedule import compare_tables
+    from onega.web.drawing import MEASURES
+
+    names = [f"{html.escape(item.name)}{' ' * place}" for place, item in enumerate(items)]
+    made = compare_tables(dict(zip(names, tables, strict=True)), measure=MEASURES[figure])
+    drawn: dict[str, Any] = json.loads(made.to_json())
+    return drawn
 
 
 def _joined(desk: Desk, items: list[Item], figure: str) -> dict[str, Any]:

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import numpy as np
+import polars as pl
 from fastapi import APIRouter, Query, Response
 
 from onega.core.errors import QueueingError
+from onega.queueing.checks import NEEDED, Check
 from onega.web import schemas
 from onega.web.api import ERRORS, AtDesk, json_answer
 from onega.web.desk import Desk
 from onega.web.schemas import ID
+from onega.web.tasks import LAW, USABLE
+
+if TYPE_CHECKING:
+    from onega.queueing.stability import Stability
+    from onega.queueing.widths import Widths
 
 LARGEST: Final = 200_000
 """Servers at most: a curve over three times as many takes half a second."""
 POINTS: Final = 160
 WIDEST_LAW: Final = 100_000
+ASK_RATES: Final = "Give jobs per hour and a mean run time."
+UNTESTED: Final = Check("one_law", holds=False, measures={}, words="add the log again to test it")
+"""Of a log that an older page has kept."""
 
 router = APIRouter(prefix="/api", tags=["sizing"], responses=ERRORS)
 
@@ -38,13 +49,26 @@ def sizing(
     load_factor: Annotated[Factor, Query(description="times as many jobs")] = 1.0,
     runtime_factor: Annotated[Factor, Query(description="times as long")] = 1.0,
 ) -> Response:
-    """Tell whether first come, first served keeps up: ρ = λ·C·E[S] < 1, here and at other sizes."""
+    """Tell whether first come, first served keeps up, here and at other sizes.
+
+    For a log that isn't what the formula ρ = λ·C·E[S] < 1 assumes, by what its own jobs can use.
+    """
     law, facts = _source(desk, log, widths)
     rate = arrival_rate or facts.get("arrival_rate")
     mean = mean_runtime or facts.get("mean_runtime")
     size = procs or facts.get("procs") or law.widest
-    answer = answer_sizing(law, size, rate and rate * load_factor, mean and mean * runtime_factor)
-    return json_answer(answer | {"cautions": facts.get("cautions", [])})
+    rate, mean = rate and rate * load_factor, mean and mean * runtime_factor
+    return json_answer(answer_sizing(law, size, rate, mean, _measured(facts, mean)))
+
+
+def _measured(facts: dict[str, Any], mean: float | None) -> dict[str, Any]:
+    """Return what is known of a log's own jobs, as fields of a `Stability`; nothing without one."""
+    if not facts:
+        return {}
+    checks = [Check(**one) for one in facts.get("checks", [])] or [UNTESTED]
+    work = facts.get("mean_work")
+    stretched = work and mean and work * mean / facts["mean_runtime"]
+    return {"checks": tuple(checks), "mean_work": stretched, "measure": facts.get("measure")}
 
 
 def _source(desk: Desk, log: str | None, text: str | None) -> tuple[Any, dict[str, Any]]:
@@ -63,8 +87,15 @@ def _source(desk: Desk, log: str | None, text: str | None) -> tuple[Any, dict[st
             f"{item.name} has no jobs with a width, a run time and gaps between them"
         )
     name = f"log {item.name}"
-    widths = _within(Widths(np.array(law["widths"]), np.array(law["probs"]), name))
-    return widths, {**law, "procs": item.result["procs"]}
+    table = pl.read_parquet(desk.file(item, LAW))
+    widths = _within(Widths(table["width"].to_numpy(), table["prob"].to_numpy(), name))
+    facts = {**law, "procs": item.result["procs"]}
+    usable = desk.file(item, USABLE)
+    if usable.exists():
+        from onega.experiment.stability.usable_curve import UsableCurve
+
+        facts["measure"] = UsableCurve.from_polars(pl.read_parquet(usable))
+    return widths, facts
 
 
 def _within(law: Any) -> Any:  # noqa: ANN401
@@ -73,9 +104,12 @@ def _within(law: Any) -> Any:  # noqa: ANN401
     return law
 
 
-def answer_sizing(law: Any, size: int, rate: float | None, mean: float | None) -> dict[str, Any]:  # noqa: ANN401
-    """Answer for one machine, with the curve around it."""
+def answer_sizing(
+    law: Widths, size: int, rate: float | None, mean: float | None, known: dict[str, Any]
+) -> dict[str, Any]:
+    """Answer for one machine, with the curve around it; ``known`` of a log's own jobs."""
     from onega.queueing.stability import stability
+    from onega.queueing.words import verdict_sentence
 
     if size > LARGEST:
         raise QueueingError(f"the page takes up to {LARGEST:,} servers; got {size:,}")
@@ -84,11 +118,34 @@ def answer_sizing(law: Any, size: int, rate: float | None, mean: float | None) -
         needed = f"{rate * mean * trimmed.mean:,.0f}"
         raise QueueingError(f"this work keeps {needed} servers busy; the page takes {LARGEST:,}")
     result = stability(trimmed, procs=size, arrival_rate=rate, mean_runtime=mean)
+    if known:
+        result = _with_log(result, known)
     last = min(max(3 * size, result.min_procs or 0, trimmed.widest + 10), 3 * LARGEST)
     sizes = np.unique(np.geomspace(trimmed.widest, last, POINTS).round().astype(np.int64))
     curve = result.curve(sizes)
+    decided = result.offered_load is not None
+    off = [one.words for one in result.checks or () if not one.holds and one.assumption in NEEDED]
     return {
+        "headline": verdict_sentence(result, brief=True) if decided else ASK_RATES,
         "summary": result.summary(),
-        "sentences": result.sentences(),
+        "sentences": _without_list(result.sentences()[decided:]),
+        "cautions": off,
         "curve": {name: curve[name].to_list() for name in curve.columns},
     }
+
+
+def _without_list(sentences: list[str]) -> list[str]:
+    """Leave out how the log differs from the formula: the page folds that list away."""
+    whole = [one for one in sentences if not one.startswith("  •")]
+    return [one.removesuffix(" This log differs:") for one in whole]
+
+
+def _with_log(result: Stability, known: dict[str, Any]) -> Stability:
+    """Put in the place of the formula what was measured, if the log isn't what it assumes."""
+    found = replace(result, checks=known["checks"], mean_work=known["mean_work"])
+    measure = known["measure"]
+    if found.formula_holds or measure is None:
+        return found if found.formula_holds else replace(found, min_procs=None)
+    load = found.offered_load
+    fewest = None if load is None else measure.fewest_servers(load * found.procs)
+    return replace(found, usable=measure(found.procs), measure=measure, min_procs=fewest)

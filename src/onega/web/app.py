@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio.to_thread
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
@@ -18,8 +19,12 @@ from onega.web import api, api_plans, api_runs, api_sizing, pages
 from onega.web.desk import Desk, NotReadyError
 from onega.web.guard import Guard
 from onega.web.settings import Settings
-from onega.web.store import MissingError
+from onega.web.store import FullError, MissingError
+from onega.web.worker import FULL, NO_ROOM
 from onega.web.workers import Busy
+
+THREADS = 16
+"""Requests that are worked on at a time; twice as many as can wait for a machine to be checked."""
 
 ABOUT = """What the page and the command do, as JSON.
 
@@ -43,6 +48,9 @@ def make_app(settings: Settings, *, writing: bool = True, warm: bool = False) ->
 
     @asynccontextmanager
     async def living(app: FastAPI) -> AsyncIterator[None]:
+        # Each thread that has worked keeps some memory: few are enough on one machine.
+        anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+        desk.resume()
         if warm:
             desk.warm_up()
         yield
@@ -70,7 +78,7 @@ def _handle_errors(app: FastAPI) -> None:
     """Answer every foreseeable failure with its status and one line."""
 
     def onega_error(request: Request, error: Exception) -> Response:
-        known: dict[type, int] = {MissingError: 404, NotReadyError: 409}
+        known: dict[type, int] = {MissingError: 404, NotReadyError: 409, FullError: 507}
         status = known.get(type(error), 422)
         return _refuse(request, status, str(error))
 
@@ -88,6 +96,16 @@ def _handle_errors(app: FastAPI) -> None:
     def busy(request: Request, error: Exception) -> Response:
         return _refuse(request, 503, str(error))
 
+    def system(request: Request, error: Exception) -> Response:
+        """Answer for the system's errors, without the places of files on this machine."""
+        if isinstance(error, FileNotFoundError):
+            return _refuse(request, 404, "it isn't there any more; it may have been deleted")
+        assert isinstance(error, OSError)
+        if error.errno in NO_ROOM:
+            return _refuse(request, 507, FULL)
+        return _refuse(request, 500, f"can't read or write: {error.strerror or 'no reason given'}")
+
+    app.add_exception_handler(OSError, system)
     app.add_exception_handler(OnegaError, onega_error)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, refused)

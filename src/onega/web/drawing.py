@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from onega.core.files import write_table
 from onega.figures.gantt import pack
 from onega.figures.schedule import compare_schedules, power, queue, utilisation
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from onega.core.schedule import Schedule
+    from onega.core.schedule.schedule import Schedule
 
 MEASURES = {"waits": "wait", "slowdown": "bounded_slowdown", "response": "response"}
 """Figures that compare runs, and what they are of."""
@@ -36,7 +37,7 @@ def write_pieces(schedule: Schedule, path: Path) -> None:
     width = schedule.workload.column("procs")[row]
     packed = list(pack(start, end, width, schedule.cluster.procs))
     piece, first, count = np.array(packed, dtype=np.int64).reshape(-1, 3).T
-    pl.DataFrame(
+    pieces = pl.DataFrame(
         {
             "row": row[piece],
             "start": start[piece],
@@ -44,7 +45,8 @@ def write_pieces(schedule: Schedule, path: Path) -> None:
             "first": first,
             "count": count,
         }
-    ).write_parquet(path)
+    )
+    write_table(pieces, path)
 
 
 def draw_run(schedule: Schedule) -> dict[str, go.Figure]:

@@ -93,7 +93,7 @@ class Guard:
             )
         length = headers.get("content-length", "0")
         limit = self._limit(scope)
-        if length.isdigit() and int(length) > limit:
+        if length.isdecimal() and int(length) > limit:
             return 413, _too_large(limit)
         return None
 

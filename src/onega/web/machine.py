@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from onega.core.cluster import Cluster
-from onega.core.cluster_file import check_settings, make_cluster
+from onega.core.documents import parse_toml
 from onega.core.errors import SimulationError
+from onega.core.machine.cluster import Cluster
+from onega.core.machine.file import check_settings, make_cluster
 from onega.web.schemas import POLICY
 
 SIZES = {"procs", "nodes", "partitions"}
@@ -32,10 +32,7 @@ def machine_of(request: Mapping[str, Any], log_procs: int | None) -> Cluster:
 
 def _described(text: str) -> dict[str, Any]:
     """Read a description in TOML, as `onega cluster init` writes it."""
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SimulationError(f"the machine's description is no TOML: {error}") from None
+    data = parse_toml(text, lambda told: SimulationError(f"the machine's description: {told}"))
     settings = check_settings(data)
     for part in settings.get("partitions", ()):
         # The command's policies may name a file (slurm:FILE); a request's may not.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -14,7 +16,13 @@ from starlette.staticfiles import StaticFiles
 
 from onega import __version__
 from onega.core.policy import ORDERS
-from onega.core.units import humanise_seconds
+from onega.core.units import (
+    count_of,
+    humanise_energy,
+    humanise_power,
+    humanise_seconds,
+    quantity,
+)
 from onega.web import api, api_runs
 from onega.web.api import AtDesk, ItemId
 from onega.web.desk import Desk
@@ -22,6 +30,8 @@ from onega.web.store import Item
 
 HERE: Final = Path(__file__).parent
 PLOTLY: Final = Path(str(files("plotly") / "package_data" / "plotly.min.js"))
+NEARLY_FULL: Final = 0.8
+"""Share of the room for logs and results from which on the page says so."""
 FOR_EVER: Final = {"cache-control": "public, max-age=31536000, immutable"}
 
 router = APIRouter(include_in_schema=False)
@@ -30,25 +40,42 @@ router = APIRouter(include_in_schema=False)
 def _count(number: float | None, noun: str = "") -> str:
     if number is None:
         return "–"
-    text = f"{number:,.0f}"
-    return f"{text} {noun}{'' if number == 1 else 's'}" if noun else text
+    return count_of(number, noun) if noun else f"{number:,.0f}"
+
+
+_WRITTEN: Final[dict[str, Callable[[float], str]]] = {
+    "s": humanise_seconds,
+    "%": lambda share: f"{100 * share:.1f} %",
+    "J": humanise_energy,
+    "W": humanise_power,
+}
 
 
 def _measure(value: float | None, unit: str) -> str:
     """Write a measure for a person."""
     if value is None:
         return "–"
-    if unit == "s":
-        return humanise_seconds(value)
-    if unit == "%":
-        return f"{100 * value:.1f} %"
-    if unit == "J":
-        kwh = value / 3.6e6
-        return f"{kwh / 1000:,.4g} MWh" if kwh >= 10_000 else f"{kwh:,.4g} kWh"
-    if unit == "W" and value >= 2000:
-        return f"{value / 1000:,.4g} kW"
-    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.4g}"
-    return f"{text} {unit}".strip()
+    write = _WRITTEN.get(unit)
+    return write(value) if write else f"{quantity(value, 4)} {unit}".strip()
+
+
+ADVICE: Final = (
+    (r"with --procs N its load is shown", "say so when uploading, and its load is shown"),
+    (r"; say timezone= or --timezone", "; say the zone when uploading"),
+    (r"say which with format= or --from", "say which when uploading"),
+    (r"map one with columns= or --column \S+", "give it one of the usual names"),
+    (r"give procs= \(--procs\)", "give the number of processors"),
+    (r" \(--[^)]*\)", ""),
+    (r"; (say|give) [^;]*--[a-z][^;]*$", ""),
+)
+"""Advice for those who type commands, and what stands for it on the page."""
+
+
+def _for_page(text: str) -> str:
+    """Take flags of the command out of a sentence: the page has fields."""
+    for pattern, words in ADVICE:
+        text = re.sub(pattern, words, text)
+    return text
 
 
 def _ago(moment: float) -> str:
@@ -63,6 +90,8 @@ def _change(share: float) -> str:
     """Write a relative change: percent, or times where it is large; nothing where it is nil."""
     if share >= 9:
         return f"× {share + 1:,.3g}" if share < 999 else f"× {share + 1:,.0f}"
+    if -1 < share <= -0.9:
+        return f"÷ {1 / (1 + share):,.3g}" if share > -0.999 else f"÷ {1 / (1 + share):,.0f}"
     if abs(share) < 0.0005:
         return ""
     return f"{100 * share:+.0f} %" if abs(share) >= 0.095 else f"{100 * share:+.2g} %"
@@ -75,6 +104,7 @@ TEMPLATES.filters |= {
     "ago": _ago,
     "change": _change,
     "count": _count,
+    "for_page": _for_page,
     "measure": _measure,
     "seconds": humanise_seconds,
 }
@@ -112,6 +142,7 @@ def home(request: Request, desk: AtDesk) -> Response:
         logs=logs,
         runs=_runs_by_log(desk.store.list("runs")),
         limit=desk.settings.upload,
+        nearly_full=desk.store.used > NEARLY_FULL * desk.store.most,
         formats=api.FORMATS,
     )
 
@@ -121,6 +152,22 @@ def _runs_by_log(runs: list[Item]) -> dict[str, int]:
     for run in runs:
         counted[run.request["log"]] = counted.get(run.request["log"], 0) + 1
     return counted
+
+
+@router.get("/storage")
+def storage(request: Request, desk: AtDesk) -> Response:
+    """Show how much room logs and results take, and offer the oldest for deletion."""
+    return _page(request, "storage.html", **_storage(desk))
+
+
+@router.get("/fragments/storage")
+def storage_fragment(request: Request, desk: AtDesk) -> Response:
+    """List the oldest items, as they are now."""
+    return _page(request, "_storage.html", **_storage(desk))
+
+
+def _storage(desk: Desk) -> dict[str, Any]:
+    return {"used": desk.store.used, "most": desk.store.most, "oldest": api.oldest(desk)}
 
 
 @router.get("/fragments/logs")
@@ -196,7 +243,16 @@ def compare(
     """Show runs side by side, or look into a single one."""
     items = api_runs.chosen_runs(desk, ",".join(runs or []))
     logs = {item.id: item for item in desk.store.list("logs")}
-    return _page(request, "compare.html", runs=items, measures=api_runs.compared(items), logs=logs)
+    tables = api_runs.shared_jobs(desk, items)
+    return _page(
+        request,
+        "compare.html",
+        runs=items,
+        measures=api_runs.compared(items, tables),
+        notes=api_runs.comparison_notes(items, tables),
+        restricted=tables is not None,
+        logs=logs,
+    )
 
 
 @router.get("/sizing")

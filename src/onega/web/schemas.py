@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from onega.core.cluster import MOST_PROCS
+from onega.core.machine.cluster import MOST_PROCS
 from onega.models import MODELS
 
 ID = r"^[0-9a-f]{16}$"
@@ -75,6 +75,14 @@ class RunRequest(Given):
     enforce_limits: bool = False
     rate_control: RateControlRequest | None = None
     power: PowerRequest | None = None
+    window: Annotated[
+        str,
+        Field(
+            max_length=60,
+            description="time over which the machine is measured: `log` (from when it has filled "
+            "to the last submission), `whole`, or START..END (dates, or times such as 2d..9d)",
+        ),
+    ] = "log"
     seed: Seed = 1
 
 
@@ -136,8 +144,26 @@ class ItemAnswer(BaseModel):
     stage: str
     error: str | None
     seconds: float | None
+    size: Annotated[int, Field(description="bytes of its files")]
     request: dict[str, Any]
     result: Annotated[dict[str, Any] | None, Field(description="numbers, once it is done")]
+
+
+class OldItem(BaseModel):
+    """Something that can be deleted."""
+
+    path: str
+    name: str
+    created: Annotated[float, Field(description="Unix time")]
+    size: Annotated[int, Field(description="bytes")]
+
+
+class StorageAnswer(BaseModel):
+    """How much room logs and results take."""
+
+    used: Annotated[int, Field(description="bytes")]
+    most: Annotated[int, Field(description="bytes; above, nothing new is taken")]
+    oldest: list[OldItem]
 
 
 class FigureAnswer(BaseModel):
@@ -171,11 +197,15 @@ class ComparisonAnswer(BaseModel):
     runs: list[ItemAnswer]
     measures: list[dict[str, Any]]
     figure: FigureAnswer
+    notes: Annotated[
+        list[str], Field(description="over which jobs and over what time the measures are")
+    ] = []
 
 
 class SizingAnswer(BaseModel):
     """Whether a machine keeps up, and the same for other sizes."""
 
+    headline: str
     summary: dict[str, Any]
     sentences: list[str]
     cautions: list[str]

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import ctypes
 import errno
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from onega.core.errors import OnegaError
 from onega.web.app import make_app
 from onega.web.settings import Settings
+
+if TYPE_CHECKING:
+    import uvicorn
+    from fastapi import FastAPI
+
+M_ARENA_MAX: Final = -8
+"""Its number in glibc's malloc.h."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +58,15 @@ async def _one_request(app: Any, path: str) -> Answer:  # noqa: ANN401
     status, kind = 500, ""
     body = bytearray()
 
+    asked, answered = False, asyncio.Event()
+
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
+        nonlocal asked
+        if not asked:
+            asked = True
+            return {"type": "http.request", "body": b"", "more_body": False}
+        await answered.wait()  # whoever streams an answer listens for a client that goes away
+        return {"type": "http.disconnect"}
 
     async def send(message: dict[str, Any]) -> None:
         nonlocal status, kind
@@ -59,6 +75,8 @@ async def _one_request(app: Any, path: str) -> Answer:  # noqa: ANN401
             kind = dict(message["headers"]).get(b"content-type", b"").decode("latin-1")
         else:
             body.extend(message.get("body", b""))
+            if not message.get("more_body", False):
+                answered.set()
 
     await app(scope, receive, send)
     return Answer(status, bytes(body), kind)
@@ -83,6 +101,28 @@ def listen(host: str, port: int) -> socket.socket:
     return opened
 
 
+def configure(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    """Return how uvicorn is to serve the application."""
+    import uvicorn
+
+    from onega.web.connections import bounded
+
+    return uvicorn.Config(
+        app,
+        http=bounded(settings),
+        ws="none",
+        log_level="warning",
+        server_header=False,
+        timeout_graceful_shutdown=3,
+    )
+
+
+def _share_memory() -> None:
+    """Let threads share what they free, where glibc would keep it apart for each of them."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 2)
+
+
 def serve(settings: Settings, opened: socket.socket, ready: Callable[[], None]) -> None:
     """Answer until stopped; ``ready`` is called when the page answers."""
     import uvicorn
@@ -93,8 +133,6 @@ def serve(settings: Settings, opened: socket.socket, ready: Callable[[], None]) 
             if self.started:
                 ready()
 
+    _share_memory()
     app = make_app(settings, warm=True)
-    config = uvicorn.Config(
-        app, log_level="warning", server_header=False, timeout_graceful_shutdown=3
-    )
-    Server(config).run([opened])
+    Server(configure(app, settings)).run([opened])

@@ -42,9 +42,19 @@ class Settings:
     memory
         Bytes of data of one worker process at most.
     seconds
-        Seconds of one task at most.
+        Seconds of one task at most, but for what the compiler takes.
+    compiling
+        Seconds of the compiler in one task at most.
     queue
         Tasks that may wait at a time.
+    store
+        Bytes of all logs and results together, above which nothing new is taken.
+    connections
+        Connections that are open at a time at most.
+    header
+        Seconds in which a connection has to say what it wants.
+    stall
+        Seconds without a byte of a request's body, or of an answer, at most.
     """
 
     state: Path
@@ -57,7 +67,12 @@ class Settings:
     jobs: int = 5_000_000
     memory: int = 4 * GIB
     seconds: float = 600.0
+    compiling: float = 3600.0
     queue: int = 1000
+    store: int = 20 * GIB
+    connections: int = 200
+    header: float = 10.0
+    stall: float = 60.0
 
     def reading(self) -> Limits:
         """Return the limits of the reader."""

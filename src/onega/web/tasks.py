@@ -6,28 +6,37 @@ Each task gets the folder of its item, writes its files there and returns the nu
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
+import polars as pl
 
 from onega.core.errors import ModelError, TraceError
-from onega.core.plain import plain
-from onega.core.workload import Workload
-from onega.traces.files import atomic_writer
+from onega.core.files import write_table, write_text
+from onega.core.json_safe import plain
+from onega.core.workload.clock import local_zone
+from onega.core.workload.meta import Meta
+from onega.core.workload.workload import Workload
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from onega.core.report import Report
-    from onega.core.schedule import Schedule
+    from onega.core.schedule.schedule import Schedule
+    from onega.core.workload.report import Report
 
 Tell = Callable[..., None]
 Request = dict[str, Any]
 
 JOBS: Final = "jobs.parquet"
+LAW: Final = "law.parquet"
+USABLE: Final = "usable.parquet"
+NICE: Final = 10
+"""How far behind the workers the warming up stands."""
 WEEKS: Final = 2 * 7 * 86400.0
 """Seconds that a log has to span to be resampled by weeks."""
 BATCHES: Final = 30
@@ -42,18 +51,15 @@ def read_log(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
     tell(0.05, "reading")
     upload = folder / "upload"
     limits = Limits(**request["limits"])
-    try:
-        for _ in blocks(upload, limits):
-            pass  # unpacked once before anything is made of it: a bomb is refused at once
-        log = read(
-            upload,
-            request.get("format"),
-            columns=request.get("columns") or None,
-            timezone=request.get("timezone"),
-            limits=limits,
-        )
-    finally:
-        upload.unlink(missing_ok=True)
+    for _ in blocks(upload, limits):
+        pass  # unpacked once before anything is made of it: a bomb is refused at once
+    log = read(
+        upload,
+        request.get("format"),
+        columns=request.get("columns") or None,
+        timezone=request.get("timezone"),
+        limits=limits,
+    )
     if len(log) == 0:
         raise TraceError("holds no jobs; a job log has at least one")
     if len(log) > request["most_jobs"]:
@@ -105,7 +111,7 @@ def _keep(folder: Path, log: Workload, tell: Tell) -> dict[str, Any]:
     tell(0.4, "describing")
     description = describe(log)
     summary = description.summary()
-    _write(folder / "description.json", json.dumps(plain(summary), ensure_ascii=False))
+    write_text(folder / "description.json", json.dumps(plain(summary), ensure_ascii=False))
     tell(0.7, "drawing")
     figures, left_out = draw_all(description)
     return {
@@ -118,16 +124,24 @@ def _keep(folder: Path, log: Workload, tell: Tell) -> dict[str, Any]:
         "waits": log.has("wait"),
         "opening": opening(description),
         "sentences": list(sentences(description)),
+        "warnings": list(description.warnings),
+        "shares": {} if description.shares is None else description.shares.summary(),
         "report": _findings(log.meta.report),
         "figures": _write_figures(folder, figures),
         "left_out": left_out,
-        "law": _law(log),
+        "law": _law(folder, log),
     }
 
 
-def _law(log: Workload) -> dict[str, Any] | None:
-    """Return what the sliders need of a log: widths, arrivals, run times; None if it can't say."""
+def _law(folder: Path, log: Workload) -> dict[str, Any] | None:
+    """Return what the sliders need of a log: arrivals, run times; None if it can't say.
+
+    The widths, of which there may be hundreds of thousands, go to a file; what first come, first
+    served can use of machines of other sizes to another.
+    """
     from onega.core.errors import QueueingError
+    from onega.experiment.stability.own_order import OwnOrder
+    from onega.experiment.stability.usable_curve import UsableCurve
     from onega.queueing.estimates import estimate
     from onega.queueing.widths import Widths
 
@@ -136,25 +150,30 @@ def _law(log: Workload) -> dict[str, Any] | None:
         found = estimate(log, max(log.meta.procs or 0, widths.widest))
     except QueueingError:
         return None
+    write_table(pl.DataFrame({"width": widths.values, "prob": widths.probs}), folder / LAW)
+    jobs = OwnOrder.of(log, precision=0.005)
+    curve = UsableCurve.measure(jobs, max(log.meta.procs or 0, widths.widest))
+    write_table(curve.to_polars(), folder / USABLE)
     return {
-        "widths": widths.values,
-        "probs": widths.probs,
         "arrival_rate": found.arrival_rate,
         "mean_runtime": found.mean_runtime,
-        "cautions": [check.words for check in found.checks if not check.holds],
+        "mean_work": jobs.work / jobs.procs.size,
+        "checks": [asdict(check) for check in found.checks],
     }
 
 
 def simulate_run(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
     """Run a log's jobs through a scheduler, or take the schedule that the log tells of."""
+    from onega.core.schedule.window import window_keys
+    from onega.traces.description.cautions import log_cautions
     from onega.web.drawing import draw_run, write_pieces
 
     tell(0.02, "reading the log")
     log = _log(Path(request["log_folder"]))
     schedule, report = _schedule(log, request, tell)
     tell(0.8, "measuring")
-    schedule.jobs.write_parquet(folder / JOBS)
-    schedule.system.write_parquet(folder / "system.parquet")
+    write_table(schedule.jobs, folder / JOBS)
+    write_table(schedule.system, folder / "system.parquet")
     tell(0.88, "placing jobs on processors")
     write_pieces(schedule, folder / "pieces.parquet")
     tell(0.95, "drawing")
@@ -164,6 +183,8 @@ def simulate_run(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
         interval = schedule.interval("wait", batches=BATCHES)
     return {
         **schedule.summary(),
+        **window_keys(schedule, request.get("window") or "log"),
+        "warnings": list(log_cautions(log)),
         "mean_wait_low": interval and interval.low,
         "mean_wait_high": interval and interval.high,
         "left_out": report.dropped,
@@ -172,20 +193,31 @@ def simulate_run(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
         "begin": float(schedule.workload.column("submit").min()),
         "end": float(np.nanmax(schedule.end)),
         "epoch": log.meta.epoch,
+        "timezone": browser_zone(log.meta),
         "log_name": log.meta.source,
         "provenance": [*schedule.workload.meta.provenance, *schedule.provenance],
     }
 
 
+def browser_zone(meta: Meta) -> str:
+    """Return the machine's time zone as browsers take it: a name, or an offset such as +01:00."""
+    zone, name, _ = local_zone(meta)
+    if meta.timezone == name or zone is UTC:
+        return name
+    return name.removeprefix("UTC") or "UTC"
+
+
 def _schedule(log: Workload, request: Request, tell: Tell) -> tuple[Schedule, Report]:
-    from onega.core.schedule import Schedule
+    from onega.core.schedule.common import comparable_jobs
+    from onega.core.schedule.schedule import Schedule
     from onega.simulation.simulate import simulate
     from onega.traces.cleaning import simulable
     from onega.web.machine import machine_of
 
     if request["policy"] == "observed":
-        observed = Schedule.observed(log, request.get("procs") or log.meta.procs)
-        return observed, observed.report
+        # The same jobs as simulated runs have, so that both can stand side by side.
+        jobs, report = comparable_jobs(log, request.get("procs") or log.meta.procs)
+        return Schedule.observed(jobs, request.get("procs") or log.meta.procs), report
     jobs, report = simulable(log)
     tell(0.1, "simulating (the first run of a kind compiles)")
     schedule = simulate(
@@ -216,7 +248,7 @@ def fit_model(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
 
 def make_plan(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
     """Find the machine, the policy or the load with which a target is met."""
-    from onega.experiment.planning import plan
+    from onega.experiment.planning.planning import plan
     from onega.traces.cleaning import simulable
 
     tell(0.02, "reading the log")
@@ -245,17 +277,33 @@ def make_plan(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
     }
 
 
+def check_machine(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
+    """Make the machine that a request describes, to see whether it can be made."""
+    from onega.web.machine import machine_of
+
+    machine_of(request, request["log_procs"])
+    return {}
+
+
 def warm_up(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
-    """Load (the first time: compile) the loops that the first visitor will need."""
+    """Compile, once for this machine, what visitors will ask for; what is there is only loaded."""
+    from onega.core.machine.cluster import Cluster
+    from onega.core.machine.nodes import NodeGroup
     from onega.figures.describe import draw_all
-    from onega.models.lublin import Lublin
+    from onega.models.published.lublin import Lublin
     from onega.simulation.simulate import simulate
     from onega.traces.description import describe
+    from onega.web.drawing import draw_run
 
+    if hasattr(os, "nice"):
+        os.nice(NICE)  # in a process of its own, behind the tasks that somebody waits for
     log = Lublin().sample(200, rng=1, machine=64)
     draw_all(describe(log))
     for policy in ("fcfs", "easy"):
+        draw_run(simulate(log, 64, policy))
+    for policy in ("conservative", "spf+easy", "wfp3+easy", "slurm"):
         simulate(log, 64, policy).summary()
+    simulate(log, Cluster(nodes=[NodeGroup(8, 8)]), "easy").summary()
     return {}
 
 
@@ -276,13 +324,8 @@ def _write_figures(folder: Path, figures: dict[str, go.Figure]) -> dict[str, str
     """Write figures as Plotly's JSON; return their names and titles."""
     (folder / "figures").mkdir(exist_ok=True)
     for name, figure in figures.items():
-        _write(folder / "figures" / f"{name}.json", figure.to_json())
+        write_text(folder / "figures" / f"{name}.json", figure.to_json())
     return {name: figure.layout.title.text or name for name, figure in figures.items()}
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic_writer(path) as out:
-        out.write(text.encode())
 
 
 TASKS: Final[dict[str, Callable[[Path, Request, Tell], dict[str, Any]]]] = {
@@ -291,6 +334,7 @@ TASKS: Final[dict[str, Callable[[Path, Request, Tell], dict[str, Any]]]] = {
     "simulate": simulate_run,
     "fit": fit_model,
     "plan": make_plan,
+    "machine": check_machine,
     "warm": warm_up,
 }
 """Every task by its name."""

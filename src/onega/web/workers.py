@@ -42,8 +42,10 @@ class Busy(Exception):
 class Workers:
     """A number of worker processes, started when there is something to do."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, tasks: int = TASKS_OF_ONE) -> None:
+        """Take settings; a process is replaced after so many ``tasks``."""
         self.settings = settings
+        self.tasks = tasks
         self._queue: queue.Queue[Task | None] = queue.Queue()
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
@@ -54,9 +56,9 @@ class Workers:
         """Tasks that nobody works on yet."""
         return self._queue.qsize()
 
-    def submit(self, task: Task) -> None:
-        """Put a task at the end of the queue."""
-        if self._closing.is_set() or self.waiting >= self.settings.queue:
+    def submit(self, task: Task, *, again: bool = False) -> None:
+        """Put a task at the end of the queue; one that was there before is always taken."""
+        if self._closing.is_set() or (self.waiting >= self.settings.queue and not again):
             raise Busy(f"{self.waiting} tasks are waiting already; try again in a while")
         self._queue.put(task)
         with self._lock:
@@ -67,7 +69,7 @@ class Workers:
                 thread.start()
 
     def close(self) -> None:
-        """End all processes; what they were doing is lost."""
+        """End all processes; what they were doing is to be begun again."""
         self._closing.set()
         for _ in self._threads:
             self._queue.put(None)
@@ -85,12 +87,13 @@ class Workers:
                     continue
                 try:
                     if process is None or not process.usable:
-                        process = _Process(self.settings)
+                        process = _Process(self.settings, self.tasks)
                     process.run(task, self._closing)
                 except Exception as error:
                     # A full disk, no more processes: the next task may fare better.
+                    reason = getattr(error, "strerror", None) or type(error).__name__
                     with contextlib.suppress(Exception):
-                        task.tell({"error": f"this can't be done now: {error}"})
+                        task.tell({"error": f"this can't be done now: {reason}"})
                 if process is not None and not process.usable:
                     process.end()
         finally:
@@ -101,9 +104,9 @@ class Workers:
 class _Process:
     """One process of `onega.web.worker`."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, tasks: int) -> None:
         self.settings = settings
-        self.tasks = 0
+        self.tasks_left = tasks
         self.broken = False
         # One thread for linear algebra, two for tables: several workers share the machine.
         threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "2"}
@@ -129,11 +132,11 @@ class _Process:
 
     @property
     def usable(self) -> bool:
-        return not self.broken and self.tasks < TASKS_OF_ONE and self.process.poll() is None
+        return not self.broken and self.tasks_left > 0 and self.process.poll() is None
 
     def run(self, task: Task, closing: threading.Event) -> None:
         """Do a task and tell how it went; a process that had to be ended isn't usable after."""
-        self.tasks += 1
+        self.tasks_left -= 1
         order = {"task": task.name, "folder": str(task.folder), "request": task.request}
         task.tell({"progress": 0.0, "stage": "starting"})
         try:
@@ -157,10 +160,19 @@ class _Process:
             task.tell({"error": self._last_words()})
 
     def _lines(self, task: Task, closing: threading.Event) -> Iterator[Words]:
-        """Yield what the process says, until it ends or time is up."""
-        deadline = time.monotonic() + self.settings.seconds
+        """Yield what the process says, until it ends or time is up.
+
+        The compiler's time isn't the task's: on a slow machine it may take minutes, and a task that
+        is ended in the middle of it would never get further the next time.
+        """
+        left = {False: self.settings.seconds, True: self.settings.compiling}
+        compiling = False
+        looked = time.monotonic()
         while not (task.cancelled.is_set() or closing.is_set()):
-            if time.monotonic() > deadline:
+            now = time.monotonic()
+            left[compiling] -= now - looked
+            looked = now
+            if left[compiling] < 0:
                 raise TimeoutError
             try:
                 line = self.heard.get(timeout=0.1)
@@ -168,7 +180,9 @@ class _Process:
                 continue
             if line is None:
                 return
-            yield json.loads(line)
+            words = json.loads(line)
+            compiling = words.get("compiling", compiling)
+            yield words
 
     def _last_words(self) -> str:
         limit = f"{self.settings.memory / 1024 / MIB:.3g} GB"

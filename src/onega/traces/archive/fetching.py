@@ -13,7 +13,8 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from onega import __version__
-from onega.core.errors import TraceError
+from onega.core.errors import FileError, TraceError
+from onega.core.files import write_text
 from onega.traces.archive.catalogue import BASE_URL, ArchiveLog, find
 from onega.traces.files import Limits
 from onega.traces.reading import read
@@ -106,8 +107,8 @@ class _Part:
         return version if isinstance(version, str) else None
 
     def begin(self, version: str | None) -> None:
-        self.path.write_bytes(b"")
-        self.notes.write_text(json.dumps({"version": version}))
+        write_text(self.path, "")
+        write_text(self.notes, json.dumps({"version": version}))
 
     def discard(self) -> None:
         self.path.unlink(missing_ok=True)
@@ -177,7 +178,11 @@ def _total(answer: Any, have: int) -> int | None:  # noqa: ANN401
 def _copy(answer: Any, out: IO[bytes], total: int | None, progress: Progress) -> None:  # noqa: ANN401
     done = out.tell()
     while piece := answer.read(_PIECE):
-        out.write(piece)
+        try:
+            out.write(piece)
+            out.flush()
+        except OSError as error:
+            raise FileError(f"can't be written: {error.strerror}", path=out.name) from None
         done += len(piece)
         progress(done, total)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from onega.core.clock import local_zone
+from onega.core.workload.clock import local_zone, utc_offsets
 from onega.traces.description.sections import Floats, Jobs, Lacking, Summary
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -83,30 +83,22 @@ def local_hours(moments: Floats, zone: tzinfo) -> tuple[Ints, Ints]:
     if not np.abs(moments).max() < LAST_MOMENT:
         raise Lacking("the log's dates are outside the calendar")
     seconds = np.floor(moments).astype(np.int64)
-    local = seconds + _offsets(seconds, zone)
+    local = seconds + utc_offsets(seconds, zone)
     # 1 January 1970 was a Thursday.
     return local // 3600 % 24, (local // 86400 + 3) % 7
 
 
-def _offsets(seconds: Ints, zone: tzinfo) -> Ints:
-    """Seconds east of Greenwich at each moment.
-
-    Most days have one offset, looked up once. On the few days on which it changes, it is looked up
-    for every quarter of an hour: zones change at whole quarters only.
-    """
-    days, place = np.unique(seconds // 86400, return_inverse=True)
-    begin = _looked_up(days * 86400, zone)
-    changing = (begin != _looked_up((days + 1) * 86400, zone))[place]
-    offsets = begin[place]
-    if changing.any():
-        quarters, place = np.unique(seconds[changing] // 900, return_inverse=True)
-        offsets[changing] = _looked_up(quarters * 900, zone)[place]
-    return offsets
-
-
-def _looked_up(seconds: Ints, zone: tzinfo) -> Ints:
-    found = (datetime.fromtimestamp(one, tz=zone).utcoffset() for one in seconds.tolist())
-    return np.array([0 if one is None else int(one.total_seconds()) for one in found])
+def local_months(moments: Floats, zone: tzinfo) -> list[str]:
+    """Write the month (``2024-03``) of Unix times, in the machine's own time."""
+    if not np.abs(moments).max() < LAST_MOMENT:
+        raise Lacking("the log's dates are outside the calendar")
+    seconds = np.floor(moments).astype(np.int64)
+    local = seconds + utc_offsets(seconds, zone)
+    months, place = np.unique(
+        local.astype("datetime64[s]").astype("datetime64[M]"), return_inverse=True
+    )
+    called = [str(month) for month in months]
+    return [called[number] for number in place.tolist()]
 
 
 def _slots(place: Ints, labels: list[str], jobs: Jobs) -> tuple[Slot, ...]:

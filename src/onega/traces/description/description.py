@@ -11,13 +11,17 @@ import numpy.typing as npt
 import polars as pl
 
 from onega.core.plotting import Plottable
-from onega.core.workload import Workload
+from onega.core.schedule.window import Window
+from onega.core.workload.workload import Workload
+from onega.traces.description.cautions import log_cautions
 from onega.traces.description.cycles import Cycles, cycles
+from onega.traces.description.demands import Demands, demands
 from onega.traces.description.estimates import Estimates, estimates
 from onega.traces.description.load import Load, load
 from onega.traces.description.marginals import Marginal, Tail, hill_tail, marginal
 from onega.traces.description.sections import Floats, Jobs, Lacking, Summary, floats
 from onega.traces.description.shape import Shape, shape
+from onega.traces.description.shares import Shares, shares
 from onega.traces.description.temporal import Temporal, temporal
 from onega.traces.description.users import Users, users
 
@@ -47,12 +51,20 @@ class Description(Plottable):
         Accuracy of estimates, and which ones are given (ch. 4).
     users
         Submissions per user (ch. 5).
+    shares
+        Jobs and processor hours by user, account, queue, partition, final state and month.
+    demands
+        What jobs need beside processors: GPUs, nodes, memory.
+    unfinished
+        Jobs that still ran or waited when the log was taken, by state; they aren't in it.
     cycles
         Hours of the day and days of the week (§7.1).
     missing
         Section or measure → why it is None.
     provenance
         What was done to the log before.
+    warnings
+        What makes the first numbers mislead: cut ends, bursts, a short log.
 
     See Also
     --------
@@ -74,14 +86,18 @@ class Description(Plottable):
     temporal: Temporal | None
     estimates: Estimates | None
     users: Users | None
+    shares: Shares | None
+    demands: Demands | None
     cycles: Cycles | None
+    unfinished: Mapping[str, int]
     missing: Mapping[str, str]
     provenance: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
     def sections(self) -> dict[str, Any]:
         """Section name → section, those that the log can give."""
         names = ("load", "runtime", "width", "gap", "estimate", "area", "wait", "tail", "shape",
-                 "temporal", "estimates", "users", "cycles")  # fmt: skip
+                 "temporal", "estimates", "users", "shares", "demands", "cycles")  # fmt: skip
         found = {name: getattr(self, name) for name in names}
         return {name: section for name, section in found.items() if section is not None}
 
@@ -93,6 +109,11 @@ class Description(Plottable):
         flat: Summary = {"source": self.source}
         for section in self.sections().values():
             flat.update(section.summary())
+        flat["warnings"] = list(self.warnings)
+        if self.unfinished:
+            flat["unfinished"] = [
+                {"state": state, "jobs": jobs} for state, jobs in self.unfinished.items()
+            ]
         flat["missing"] = [f"{name}: {why}" for name, why in self.missing.items()]
         return flat
 
@@ -117,7 +138,7 @@ class Description(Plottable):
         )
 
     def table(self, name: str) -> pl.DataFrame:
-        """One of the tables inside: ``"runs"``, ``"hours"``, ``"frequent"``, ``"active"``.
+        """One of the tables inside: ``"runs"``, ``"hours"``, ``"active"``, ``"by_user"``.
 
         See the attributes of the sections that are tuples of rows.
         """
@@ -141,7 +162,9 @@ class Description(Plottable):
         return f"<Description: {', '.join(parts)}>"
 
 
-def describe(workload: Workload) -> Description:
+def describe(
+    workload: Workload, *, window: str | tuple[float, float] | Window = "log"
+) -> Description:
     """Measure a log: load, distributions, relations in time, estimates, users, cycles.
 
     Parameters
@@ -149,6 +172,9 @@ def describe(workload: Workload) -> Description:
     workload
         Any log, also one without waits, estimates, users or a machine size: what can't be
         measured is None, and `Description.missing` says why. Rows may stand in any order.
+    window
+        Over what time the machine is measured: ``"log"`` (what the log supports), ``"whole"``, or
+        ``"START..END"``, dates or times after the first submission (docs/measures.md).
 
     Raises
     ------
@@ -163,8 +189,9 @@ def describe(workload: Workload) -> Description:
     0.5
     """
     jobs = Jobs.of(workload)
+    asked = Window.of(window, jobs.workload)
     makers: dict[str, Callable[[], Any]] = {
-        "load": lambda: load(jobs),
+        "load": lambda: load(jobs, asked),
         "runtime": lambda: marginal("runtime", _known(jobs.runtime, jobs.runtime >= 0)),
         "width": lambda: marginal("width", _known(jobs.width, jobs.width > 0)),
         "gap": lambda: _gaps(jobs),
@@ -176,6 +203,8 @@ def describe(workload: Workload) -> Description:
         "temporal": lambda: temporal(jobs),
         "estimates": lambda: estimates(jobs),
         "users": lambda: users(jobs),
+        "shares": lambda: shares(jobs),
+        "demands": lambda: demands(jobs),
         "cycles": lambda: cycles(jobs),
     }
     sections: dict[str, Any] = {}
@@ -189,8 +218,10 @@ def describe(workload: Workload) -> Description:
             missing.update(getattr(sections[name], "missing", {}))
     return Description(
         source=workload.meta.source,
+        unfinished=workload.meta.unfinished,
         missing=missing,
         provenance=workload.meta.provenance,
+        warnings=log_cautions(jobs.workload),
         **sections,
     )
 

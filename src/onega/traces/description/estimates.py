@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onega.core.chains import floor_power
+from onega.core.workload.chains import floor_power
 from onega.traces.description.sections import Floats, Jobs, Lacking, Summary, floats
 
 FREQUENT = 20
@@ -99,7 +99,8 @@ def estimates(jobs: Jobs) -> Estimates:
     if not given.any():
         raise Lacking("the log has no estimated run times")
     both = given & jobs.usable
-    accuracy = jobs.runtime[both] / estimate[both]
+    # An estimate below a nanosecond counts as one: the quotient stays a number.
+    accuracy = jobs.runtime[both] / np.maximum(estimate[both], 1e-9)
     area = jobs.area[both]
     missing = {}
     if not accuracy.size:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import datetime
 
 import numpy as np
 
-from onega.core.clock import local_zone
+from onega.core.schedule.window import Window
+from onega.core.workload.clock import local_moment, local_zone
 from onega.traces.description.sections import Jobs, Summary, floats
 
 
@@ -40,6 +41,12 @@ class Load:
     utilisation
         area / (procs × (last completion − first submission)), from the observed waits. Above 1
         only if the log's own widths or times are wrong.
+    window, window_words
+        The stretch of time over which the machine is measured (`onega.core.schedule.window`), in
+        seconds after the epoch and in words.
+    window_offered_load, window_utilisation
+        Area of the jobs submitted in the window, and processor-seconds that jobs held in it, over
+        procs × its length. What `onega.describe` says first.
     wait_known
         Share of jobs with a known wait.
     users, groups, queues
@@ -60,6 +67,10 @@ class Load:
     area: float
     offered_load: float | None
     utilisation: float | None
+    window: Window
+    window_words: str
+    window_offered_load: float | None
+    window_utilisation: float | None
     wait_known: float
     users: int | None
     groups: int | None
@@ -87,6 +98,12 @@ class Load:
             "total_area": self.area,
             "offered_load": self.offered_load,
             "utilisation": self.utilisation,
+            "window": self.window.kind,
+            "window_start": self.window.since,
+            "window_end": self.window.until,
+            "window_words": self.window_words,
+            "window_offered_load": self.window_offered_load,
+            "window_utilisation": self.window_utilisation,
             "wait_known_share": self.wait_known,
             "users": self.users,
             "groups": self.groups,
@@ -94,19 +111,21 @@ class Load:
         }
 
 
-def load(jobs: Jobs) -> Load:
-    """Measure what the log covers and how much work it holds."""
+def load(jobs: Jobs, window: Window) -> Load:
+    """Measure what the log covers and how much work it holds, over all of it and in a window."""
     meta = jobs.workload.meta
-    zone, name, source = local_zone(meta)
+    _, name, source = local_zone(meta)
     span = float(jobs.submit[-1] - jobs.submit[0])
     area = float(jobs.area[jobs.usable].sum())
     missing: dict[str, str] = {}
     offered, utilisation = _loads(jobs, area, span, missing)
+    clipped = window.within(jobs.submit[0], _horizon(jobs))
+    in_window = _loads_within(jobs, clipped) if offered is not None else (None, None)
     start = end = None
     if meta.epoch is None:
         missing["start"] = "the log doesn't say at what date it begins"
     else:
-        start, end = (_moment(meta.epoch + t, zone) for t in (jobs.submit[0], jobs.submit[-1]))
+        start, end = (local_moment(meta, t) for t in (jobs.submit[0], jobs.submit[-1]))
     known = jobs.width[jobs.width > 0]
     users, groups, queues = (_distinct(jobs, column) for column in ("user", "group", "queue"))
     return Load(
@@ -124,6 +143,10 @@ def load(jobs: Jobs) -> Load:
         area=area,
         offered_load=offered,
         utilisation=utilisation,
+        window=clipped,
+        window_words=clipped.words(meta, float(jobs.submit[0])),
+        window_offered_load=in_window[0],
+        window_utilisation=in_window[1],
         wait_known=float(np.isfinite(floats(jobs.workload, "wait")).mean()),
         users=users,
         groups=groups,
@@ -159,11 +182,24 @@ def _loads(
     return offered, utilisation
 
 
-def _moment(seconds: float, zone: tzinfo) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(seconds, tz=zone)
-    except (OverflowError, ValueError, OSError):
-        return None
+def _horizon(jobs: Jobs) -> float:
+    """Return when the last job ended, or came: where waits aren't known, it can't be told."""
+    finish = jobs.submit + floats(jobs.workload, "wait") + jobs.runtime
+    return float(np.nanmax(np.append(finish, jobs.submit[-1])))
+
+
+def _loads_within(jobs: Jobs, window: Window) -> tuple[float | None, float | None]:
+    """Offered load and utilisation of a window; the latter only where waits are known."""
+    procs = jobs.workload.meta.procs
+    if procs is None or not window.length > 0:
+        return None, None
+    area = jobs.area[jobs.usable & window.holds(jobs.submit)].sum()
+    start = jobs.submit + floats(jobs.workload, "wait")
+    known = jobs.usable & np.isfinite(start)
+    ends = np.clip((start[known], (start + jobs.runtime)[known]), window.since, window.until)
+    held = float(jobs.width[known] @ (ends[1] - ends[0]))
+    whole = procs * window.length
+    return float(area) / whole, held / whole if known.any() else None
 
 
 def _distinct(jobs: Jobs, column: str) -> int | None:

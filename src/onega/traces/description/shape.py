@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onega.core.chains import correlation, floor_power
+from onega.core.workload.chains import correlation, floor_power
 from onega.traces.description.sections import Floats, Jobs, Lacking, Summary, defined
 
 BINS_PER_DECADE = 8

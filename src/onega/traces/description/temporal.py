@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onega.core.chains import (
+from onega.core.workload.chains import (
     Chain,
     autocorrelation,
     equal_neighbours,

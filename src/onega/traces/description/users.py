@@ -26,9 +26,10 @@ class SubmissionClass(NamedTuple):
 
 
 class ActiveUser(NamedTuple):
-    """One of the users with the most submissions."""
+    """One of the users with the most submissions; ``name`` is the log's own, if it has one."""
 
     user: int
+    name: str
     jobs: int
     job_share: float
     area_share: float | None
@@ -95,6 +96,7 @@ def users(jobs: Jobs) -> Users:
     active = tuple(
         ActiveUser(
             user=row["user"],
+            name=jobs.workload.meta.name_of("user", row["user"]),
             jobs=row["jobs"],
             job_share=row["jobs"] / known.height,
             area_share=row["area"] / total_area if total_area > 0 else None,

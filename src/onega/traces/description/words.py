@@ -68,14 +68,18 @@ def _about_load(description: Description) -> Iterator[str]:
     load = description.load
     if load.procs is None:
         yield "The log doesn't say how large the machine is: with --procs N its load is shown."
-    if load.offered_load is None:
+    offered = load.window_offered_load
+    if offered is None:
         return
-    text = f"Users asked for {load.offered_load:.0%} of the machine's capacity"
-    if load.utilisation is not None:
-        text += f"; it was {load.utilisation:.0%} busy"
-    if load.offered_load > 1:
-        text += ". More than it has: either the machine's size is wrong or queues must grow"
-    yield f"{text}."
+    text = f"Users asked for {offered:.0%} of the machine's capacity"
+    if load.window_utilisation is not None:
+        text += f"; it was {load.window_utilisation:.0%} busy"
+    yield f"{text}, {load.window_words} ({load.window.meaning})."
+    if offered > 1:
+        yield (
+            "That is more than it has: either the machine's size is wrong, or, while jobs come "
+            "like that, queues must grow."
+        )
 
 
 def _about_people(description: Description) -> Iterator[str]:
@@ -92,8 +96,39 @@ def _about_people(description: Description) -> Iterator[str]:
             f"The {len(users.active)} most active users submitted {users.active_job_share:.0%} "
             f"of the jobs{used}."
         )
+    yield from _about_shares(description)
     if cycles is not None and description.load.span >= MIN_DAYS * DAY:
         yield _about_time(cycles, weekly=description.load.span >= MIN_WEEKS * 7 * DAY)
+
+
+def _about_shares(description: Description) -> Iterator[str]:
+    """Say who makes half of the load, which GPUs are asked for, and who isn't counted."""
+    tables = {} if description.shares is None else description.shares.tables()
+    for by, noun in (("user", "user"), ("account", "account")):
+        rows = tables.get(by, ())
+        half = next((n for n, row in enumerate(rows, 1) if (row.cumulative or 0) >= 0.5), None)
+        if half is None or len(rows) < 2:
+            continue
+        called = (f"{noun} {row.name}" if row.name.isdigit() else row.name for row in rows)
+        some = ", ".join(
+            f"{name}: {share(row.hour_share)}" for name, row in zip(called, rows[: min(half, 3)])
+        )
+        used = rows[half - 1].cumulative
+        verb = "used" if by == "user" else "had"
+        yield (
+            f"{_count(half, noun)} of {len(rows):,} {verb} {share(used)} of the processor hours"
+            f" ({some}{', …' if half > 3 else ''})."
+        )
+    gpus = [] if description.demands is None else description.demands.demands
+    for one in gpus:
+        if one.resource == "gpus":
+            yield (
+                f"{share(one.job_share)} of the jobs use GPUs, up to {one.largest:,.0f} each: "
+                f"{one.hours:,.0f} GPU hours."
+            )
+    if description.unfinished:
+        said = ", ".join(f"{jobs:,} {state}" for state, jobs in description.unfinished.items())
+        yield f"Jobs that hadn't finished when the log was taken are not counted here: {said}."
 
 
 def _about_time(cycles: Cycles, *, weekly: bool) -> str:

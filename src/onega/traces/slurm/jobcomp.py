@@ -9,11 +9,12 @@ from typing import Any, Final
 import polars as pl
 
 from onega.core.errors import TraceError
-from onega.core.workload import Workload
-from onega.traces.delimited import LINE
+from onega.core.workload.workload import Workload
+from onega.traces.assembling import Rows
 from onega.traces.files import Limits, line_blocks
 from onega.traces.notes import Notes
 from onega.traces.slurm.jobs import SlurmTable, read_jobs
+from onega.traces.tables.delimited import LINE
 
 _COLUMNS: Final = {
     "JobId": "JobID",
@@ -50,6 +51,7 @@ def read_jobcomp(
     limits: Limits,
     *,
     timezone: str | None = None,
+    rows: Rows = "finished",
     **ignored: Any,  # noqa: ANN401
 ) -> Workload:
     """Read a ``jobcomp/filetxt`` log; dates are local, as in sacct's output."""
@@ -77,11 +79,11 @@ def read_jobcomp(
     ).with_columns(pl.Series(LINE, lines, dtype=pl.Int64))
     names = [name for name in ("User", "Group") if name in frame.columns]
     # "alice(1001)": the name is enough.
-    frame = frame.with_columns(pl.col(names).str.replace(r"\(\d+\)$", ""))
+    frame = frame.with_columns(pl.col(names).str.replace(r"\([0-9]+\)$", ""))
     if "Account" in frame.columns and not frame["Account"].str.strip_chars().str.len_chars().sum():
         frame = frame.drop("Account")
     table = SlurmTable(frame, path)
-    return read_jobs(table, format="jobcomp", timezone=timezone, notes=Notes())
+    return read_jobs(table, format="jobcomp", timezone=timezone, notes=Notes(), rows=rows)
 
 
 def _pairs(line: str) -> dict[str, str]:

@@ -8,22 +8,23 @@ from typing import Final
 import polars as pl
 
 from onega.core.errors import TraceError
-from onega.core.workload import Workload
-from onega.traces.assembling import Draft, assemble, drop_rows, shown
-from onega.traces.delimited import LINE
+from onega.core.workload.schema import is_demand
+from onega.core.workload.workload import Workload
+from onega.traces.assembling import UNFINISHED, Draft, Rows, assemble, shown
 from onega.traces.notes import Notes
 from onega.traces.parsing import (
     Source,
     durations,
     labelled,
-    memory,
     moments,
     text_of,
     whole_numbers,
 )
+from onega.traces.slurm.demands import add_demands, requested_memory, used_memory
 from onega.traces.slurm.states import read_states
+from onega.traces.tables.delimited import LINE
 
-_ID: Final = r"^(\d{1,18})(?:_(\d{1,18}|\[[^\]]*\]))?(?:\+(\d{1,9}))?(?:\.(.+))?$"
+_ID: Final = r"^([0-9]{1,18})(?:_([0-9]{1,18}|\[[^\]]*\]))?(?:\+([0-9]{1,9}))?(?:\.(.+))?$"
 
 NO_LIMIT: Final = ("UNLIMITED", "Partition_Limit", "INFINITE", "NOT_SET")
 
@@ -38,8 +39,12 @@ _USED: Final = {
     *("jobid", "jobidraw", "submit", "start", "end", "state", "elapsed", "elapsedraw", "timelimit"),
     *("timelimitraw", "ncpus", "alloccpus", "reqcpus", "nnodes", "allocnodes", "reqnodes"),
     *("alloctres", "reqtres", "maxrss", "totalcpu", "reqmem", "user", "uid", "account", "group"),
-    *("gid", "qos", "partition"),
+    *("gid", "qos", "partition", "tresusageintot", "averss", "ntasks"),
 }
+
+
+_ADDED: Final = ("procs", "requested_procs")
+"""What the components of a heterogeneous job have together, beside their demands."""
 
 
 class SlurmTable:
@@ -64,32 +69,46 @@ class SlurmTable:
         return SlurmTable(self.frame.filter(mask), self.path)
 
 
-def read_jobs(table: SlurmTable, *, format: str, timezone: str | None, notes: Notes) -> Workload:
+def read_jobs(
+    table: SlurmTable,
+    *,
+    format: str,
+    timezone: str | None,
+    notes: Notes,
+    rows: Rows = "finished",
+) -> Workload:
     """Turn Slurm's records into a workload.
 
     ``procs`` is AllocCPUS (NCPUS), falling back to ReqCPUS; ``runtime`` ElapsedRaw, Elapsed or
-    End − Start; ``wait`` Start − Submit; ``estimate`` the time limit; ``memory`` the largest
-    MaxRSS of any step; ``cpu_time`` TotalCPU per processor. Jobs that hadn't finished are left
-    out and reported.
+    End − Start; ``wait`` Start − Submit; ``estimate`` the time limit; ``memory`` what the tasks of
+    the largest step used together, per processor; ``cpu_time`` TotalCPU per processor. Jobs that
+    hadn't finished are kept apart and reported: see `onega.traces.assembling.Draft`.
     """
     _require(table)
     unused = [own for name, own in table.names.items() if name not in _USED]
-    if unused:
-        why = f"columns without use here: {', '.join(unused[:12])}"
-        notes.add("unused_columns", "noted", why, count=len(unused))
+    notes.add_unused(unused)
     frame, parts = _identify(table)
     steps = parts["step"].is_not_null()
     jobs = table.filter(~steps)
     frame = _times(jobs, frame.filter(~steps), timezone, notes)
-    frame = _sizes(jobs, frame)
+    frame = _sizes(jobs, frame, notes)
     frame, labels = _names(jobs, frame)
     frame = _state(jobs, frame)
     if steps.any():
         frame = _fold_steps(frame, table.filter(steps), parts.filter(steps), notes)
     frame = _number_arrays(frame, notes)
     frame = _fold_components(frame, notes)
-    frame = _finished(frame, notes)
-    draft = Draft(table.path, format, frame, notes, labels=labels, timezone=timezone, clock="unix")
+    frame = _finished(frame)
+    draft = Draft(
+        table.path,
+        format,
+        frame,
+        notes,
+        labels=labels,
+        timezone=timezone,
+        clock="unix",
+        rows=rows,
+    )
     return assemble(draft)
 
 
@@ -160,43 +179,40 @@ def _times(
     return frame.with_columns(**columns)
 
 
-def _first_positive(jobs: SlurmTable, names: tuple[str, ...], tres: str) -> pl.Series:
-    """Return the first of several counts that is positive, row by row."""
+def _first_positive(
+    jobs: SlurmTable, names: tuple[str, ...], tres: str, key: str = "cpu"
+) -> pl.Series:
+    """Return the first of several counts that is positive, row by row; last, a kind of TRES."""
     found = [whole_numbers(*jobs.column(name)) for name in names if jobs.has(name)]
     if jobs.has(tres):
         text = text_of(jobs.column(tres)[0])
-        found.append(text.str.extract(r"(?:^|,)cpu=(\d{1,18})", 1).cast(pl.Int64))
+        found.append(text.str.extract(rf"(?:^|,){key}=([0-9]{{1,18}})", 1).cast(pl.Int64))
     if not found:
         return pl.Series([None], dtype=pl.Int64).new_from_index(0, jobs.frame.height)
     positive = [counts.set(counts <= 0, None) for counts in found]
     return pl.select(pl.coalesce(positive)).to_series()
 
 
-def _sizes(jobs: SlurmTable, frame: pl.DataFrame) -> pl.DataFrame:
-    """Read widths and memory. Where only nodes are counted, a processor is a node."""
+def _sizes(jobs: SlurmTable, frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
+    """Read widths, memory and demands. Where only nodes are counted, a processor is a node."""
     procs = _first_positive(jobs, ("alloccpus", "ncpus"), "alloctres")
     requested = _first_positive(jobs, ("reqcpus",), "reqtres")
-    nodes = _first_positive(jobs, ("allocnodes", "nnodes", "reqnodes"), "")
+    nodes = _first_positive(jobs, ("allocnodes", "nnodes", "reqnodes"), "alloctres", "node")
     cpus_known = any(
         jobs.has(name) for name in ("alloccpus", "ncpus", "alloctres", "reqcpus", "reqtres")
     )
     if not cpus_known:
         procs = nodes
     frame = frame.with_columns(procs.alias("procs"), requested.alias("requested_procs"))
-    width = pl.coalesce("procs", "requested_procs").cast(pl.Float64)
+    width = frame.select(pl.coalesce("procs", "requested_procs").cast(pl.Float64)).to_series()
     if "cpu_time" in frame.columns:
         frame = frame.with_columns(pl.col("cpu_time") / width)
-    if jobs.has("reqmem"):
-        amount, per = memory(*jobs.column("reqmem"), unit=2.0**20)
-        total = amount * nodes.cast(pl.Float64).zip_with(
-            per == "n", pl.repeat(1.0, len(per), eager=True)
-        )
-        width_now = frame.select(width.alias("w"))["w"]
-        each = amount.zip_with((per == "c").fill_null(value=False), total / width_now)
-        frame = frame.with_columns(each.alias("requested_memory"))
-    if jobs.has("maxrss"):
-        frame = frame.with_columns(memory(*jobs.column("maxrss"))[0].alias("memory"))
-    return frame
+    asked, used = requested_memory(jobs, width, nodes), used_memory(jobs)
+    if asked is not None:
+        frame = frame.with_columns(asked.alias("requested_memory"))
+    if used is not None:
+        frame = frame.with_columns((used / width).alias("memory"))
+    return add_demands(jobs, frame, nodes if cpus_known else None, notes)
 
 
 def _names(jobs: SlurmTable, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, dict[int, str]]]:
@@ -211,15 +227,15 @@ def _names(jobs: SlurmTable, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[st
 
 def _state(jobs: SlurmTable, frame: pl.DataFrame) -> pl.DataFrame:
     if not jobs.has("state"):
-        return frame.with_columns(pl.lit(value=False).alias("unfinished"))
+        return frame
     status, unfinished = read_states(*jobs.column("state"))
-    return frame.with_columns(status.alias("status"), unfinished.alias("unfinished"))
+    return frame.with_columns(status.alias("status"), unfinished.alias(UNFINISHED))
 
 
 def _fold_steps(
     frame: pl.DataFrame, steps: SlurmTable, parts: pl.DataFrame, notes: Notes
 ) -> pl.DataFrame:
-    """Give each job the largest MaxRSS of its steps; note steps whose job isn't in the log."""
+    """Give each job the memory of its largest step; note steps whose job isn't in the log."""
     keys = text_of(steps.column("jobid" if steps.has("jobid") else "jobidraw")[0])
     keys = keys.str.split(".").list.first().alias("key")
     known = keys.is_in(frame["key"].unique().to_list())
@@ -228,16 +244,13 @@ def _fold_steps(
     orphans = steps.frame.filter(~known)
     why = "job steps whose job is not in the log were left out"
     notes.add("orphan_steps", "dropped", why, count=orphans.height, examples=shown(orphans))
-    if not steps.has("maxrss"):
+    used = used_memory(steps)
+    if used is None:
         return frame
-    largest = (
-        pl.DataFrame({"key": keys, "step_memory": memory(*steps.column("maxrss"))[0]})
-        .group_by("key")
-        .agg(pl.col("step_memory").max())
-    )
+    largest = pl.DataFrame({"key": keys, "step_memory": used}).group_by("key").max()
     joined = frame.join(largest, on="key", how="left", maintain_order="left")
-    own = pl.col("memory") if "memory" in frame.columns else pl.lit(None, dtype=pl.Float64)
-    return joined.with_columns(pl.max_horizontal(own, "step_memory").alias("memory")).drop(
+    each = pl.col("step_memory") / pl.coalesce("procs", "requested_procs")
+    return joined.with_columns(pl.max_horizontal("memory", each).alias("memory")).drop(
         "step_memory"
     )
 
@@ -271,7 +284,7 @@ def _fold_components(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
     parts = frame.filter(pl.col("component").is_not_null())
     if parts.is_empty():
         return frame
-    added = [name for name in ("procs", "requested_procs") if name in frame.columns]
+    added = [name for name in frame.columns if name in _ADDED or is_demand(name)]
     largest = [name for name in ("end", "runtime", "memory") if name in frame.columns]
     keys = ("number", "submit")
     rest = [name for name in frame.columns if name not in (*added, *largest, *keys)]
@@ -287,23 +300,17 @@ def _fold_components(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
     return pl.concat([whole, folded]).sort(LINE, maintain_order=True)
 
 
-def _finished(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
-    """Leave out jobs that hadn't finished: their run time isn't known yet, or is too short."""
-    frame = drop_rows(
-        frame,
-        pl.col("unfinished"),
-        notes,
-        ("unfinished", "jobs that had not finished (RUNNING, PENDING, …) were left out"),
-    )
+def _finished(frame: pl.DataFrame) -> pl.DataFrame:
+    """Tell jobs that hadn't finished: their run time isn't known yet, or is too short."""
     if "start" in frame.columns and "runtime" in frame.columns:
         # A job that never started has no run time; sacct says 0.
         started = pl.col("start").is_not_null() | (pl.col("runtime") > 0)
         frame = frame.with_columns(pl.when(started).then("runtime").alias("runtime"))
-    if "status" not in frame.columns and "end" in frame.columns:
+    if UNFINISHED not in frame.columns and "end" in frame.columns:
         had_end = pl.col("end").is_not_null()
         if "runtime" in frame.columns:
             had_end = had_end | pl.col("runtime").is_not_null()
-        frame = drop_rows(
-            frame, ~had_end, notes, ("unfinished", "jobs without an end were left out")
+        frame = frame.with_columns(
+            pl.when(~had_end).then(pl.lit("without an end")).alias(UNFINISHED)
         )
     return frame

@@ -7,11 +7,12 @@ import re
 from typing import Any, Final
 
 from onega.core.errors import TraceError
-from onega.core.workload import Workload
-from onega.traces.delimited import header_of, read_delimited
+from onega.core.workload.workload import Workload
+from onega.traces.assembling import Rows
 from onega.traces.files import Limits, sample
 from onega.traces.notes import Notes
 from onega.traces.slurm.jobs import SlurmTable, read_jobs
+from onega.traces.tables.delimited import header_of, read_delimited
 
 _TELLING: Final = {
     *("submit", "start", "end", "state", "elapsed", "elapsedraw", "timelimit", "timelimitraw"),
@@ -37,6 +38,7 @@ def read_sacct(
     limits: Limits,
     *,
     timezone: str | None = None,
+    rows: Rows = "finished",
     **ignored: Any,  # noqa: ANN401
 ) -> Workload:
     """Read what ``sacct --parsable2`` (or ``--delimiter=,``) printed.
@@ -53,4 +55,6 @@ def read_sacct(
         )
     _, separator = header_of(start)
     text = read_delimited(path, separator, limits=limits)
-    return read_jobs(SlurmTable(text.frame, path), format="sacct", timezone=timezone, notes=Notes())
+    return read_jobs(
+        SlurmTable(text.frame, path), format="sacct", timezone=timezone, notes=Notes(), rows=rows
+    )

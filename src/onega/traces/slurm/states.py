@@ -6,7 +6,7 @@ from typing import Final
 
 import polars as pl
 
-from onega.core.schema import STATUS
+from onega.core.workload.schema import STATUS
 from onega.traces.parsing import Source, text_of
 
 _FINAL: Final = {
@@ -58,7 +58,7 @@ UNFINISHED: Final = "unfinished"
 
 
 def read_states(column: pl.Series, source: Source) -> tuple[pl.Series, pl.Series]:
-    """Map states to ours; also return which jobs hadn't finished when the log was taken.
+    """Map states to ours; also return the states of jobs that hadn't finished (null: they had).
 
     ``CANCELLED by 1000`` is cancelled, ``COMPLETED+`` (cut short for a table) completed; a job
     preempted for good counts as cancelled, one that was put back into the queue as partial.
@@ -76,4 +76,5 @@ def read_states(column: pl.Series, source: Source) -> tuple[pl.Series, pl.Series
     mapped = word.replace_strict(words, default=None, return_dtype=pl.String)
     source.refuse(column, text.is_not_null() & mapped.is_null(), "a Slurm job state")
     unfinished = (mapped == UNFINISHED).fill_null(value=False)
-    return mapped.set(unfinished, None).cast(STATUS), unfinished
+    state = word.replace(_SHORT).set(~unfinished, None)
+    return mapped.set(unfinished, None).cast(STATUS), state

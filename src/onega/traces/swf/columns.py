@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from onega.core.schema import JOB_TABLE, STATUS, STATUSES
+from onega.core.workload.schema import JOB_TABLE, STATUS, STATUSES
 
 _TYPES: Final[dict[Any, Any]] = {pl.Int64: np.int64, pl.Float64: np.float64, pl.Int32: np.int32}
 _STATES: Final = pl.Series(STATUSES, dtype=STATUS)

@@ -12,7 +12,8 @@ from zoneinfo import available_timezones
 from onega.traces.notes import Notes
 
 _ENTRY: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9_-]*)\s*:\s*(.*?)\s*$")
-_NAMED: Final = re.compile(r"(\d{1,9})\s+(.*\S)")
+_NAMED: Final = re.compile(r"([0-9]{1,9})\s+(.*\S)")
+_ID: Final = re.compile(r"-?[0-9]{1,19}")
 
 LABELLED: Final = {
     "user": "User",
@@ -63,7 +64,7 @@ def parse_header(comments: Iterable[bytes], notes: Notes) -> SwfHeader:
         entry = split_entry(line)
         if entry and entry[0] in FINER_STATUS:
             ids = header.finer_status.setdefault(FINER_STATUS[entry[0]], set())
-            ids.update(int(word) for word in entry[1].split() if re.fullmatch(r"-?\d{1,19}", word))
+            ids.update(int(word) for word in entry[1].split() if _ID.fullmatch(word))
             continue
         header.lines.append(line)
         if entry:

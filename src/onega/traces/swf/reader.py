@@ -15,10 +15,10 @@ import numpy.typing as npt
 import polars as pl
 
 from onega.core.errors import TraceError
-from onega.core.meta import Meta
-from onega.core.report import EXAMPLES
-from onega.core.schema import STATUS, STATUSES, SWF_STATUS_CODES
-from onega.core.workload import Workload
+from onega.core.workload.meta import Meta
+from onega.core.workload.report import EXAMPLES
+from onega.core.workload.schema import STATUS, STATUSES, SWF_STATUS_CODES
+from onega.core.workload.workload import Workload
 from onega.traces.files import DEFAULT_LIMITS, Limits, count_lines, line_blocks
 from onega.traces.notes import Notes
 from onega.traces.swf.columns import GrowingTable, Mask

@@ -121,7 +121,7 @@ def tokenize_compiled(text: bytes, scratch: Scratch | None = None) -> Tokens:
 
     The arrays returned are ``scratch``'s, if one is given: good until it is used again.
     """
-    from onega.kernels import swf_tokens as kernel
+    from onega.kernels.traces import swf_tokens as kernel
 
     size = len(text)
     if not text.endswith(b"\n"):

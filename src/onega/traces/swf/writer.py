@@ -9,9 +9,9 @@ from typing import IO, Final
 import polars as pl
 
 from onega.core.errors import TraceError
-from onega.core.report import Report, examples
-from onega.core.schema import STATUSES, SWF_STATUS_CODES
-from onega.core.workload import Workload
+from onega.core.workload.report import Report, examples
+from onega.core.workload.schema import STATUSES, SWF_STATUS_CODES, demand_names
+from onega.core.workload.workload import Workload
 from onega.traces.notes import Notes
 from onega.traces.swf.fields import SWF_FIELDS, SwfField
 from onega.traces.swf.header import FINER_STATUS, LABELLED, split_entry
@@ -32,6 +32,9 @@ def write_swf(workload: Workload, out: IO[bytes]) -> Report:
     for field in SWF_FIELDS:
         _refuse_or_note(table, field, notes)
     _note_unsaid_widths(table, notes)
+    needs = demand_names(table.columns)
+    why = f"SWF has no field for what jobs need beside processors and memory: {', '.join(needs)}"
+    notes.add("demands_left_out", "noted", why, count=len(needs))
     for line in _header(workload, epoch):
         out.write(f";{' '.join(line.splitlines())}\n".encode())
     fields = [_text(table[field.column], field) for field in SWF_FIELDS]

@@ -11,8 +11,13 @@ export async function ask(url, options = {}) {
   if (answer.status === 204) return null;
   const kind = answer.headers.get("content-type") || "";
   const body = kind.includes("json") ? await answer.json() : await answer.text();
-  if (!answer.ok) throw new Error(body.error || `refused (${answer.status})`);
+  if (!answer.ok) throw new Error(forThePage(body.error) || `refused (${answer.status})`);
   return body;
+}
+
+// Messages name flags of the command for those who type it; here there are fields.
+export function forThePage(text) {
+  return text?.replace(/\s*\([^()]*--[a-z][^()]*\)/g, "").replace(/; (say|give) [^;]*--[a-z][^;]*$/, "");
 }
 
 export function send(url, body) {
@@ -35,6 +40,7 @@ export function seconds(value) {
   return `${three(value / 31557600)} years`;
 }
 
+export const jobs = (value) => `${count(value)} ${Math.round(value) === 1 ? "job" : "jobs"}`;
 export const count = (value) => Math.round(value).toLocaleString("en");
 
 // Runs a form's action; shows what went wrong where the form has its place for it.

@@ -41,6 +41,38 @@ function plain(text) {
   return new DOMParser().parseFromString(text || "", "text/html").body.textContent;
 }
 
+// Marks of an axis that would touch are left out; others come back as one zooms in.
+const marks = new WeakMap();
+function thinned(plot) {
+  const changes = {};
+  for (const [name, axis] of Object.entries(plot._fullLayout)) {
+    if (!/^xaxis/.test(name) || axis.tickmode !== "array" || !axis.ticktext) continue;
+    const known = marks.get(plot) ?? marks.set(plot, new Map()).get(plot);
+    if (!known.has(name)) known.set(name, [...axis.tickvals].map((value, place) => [value, axis.ticktext[place]]));
+    const at = (value) => (axis.type === "log" ? Math.log10(value) : value);
+    const [low, high] = [...axis.range].sort((a, b) => a - b);
+    const kept = [];
+    let free = -Infinity;
+    for (const [value, text] of known.get(name)) {
+      const middle = (at(value) - low) / (high - low) * axis._length;
+      const half = String(text).length * 3.4 + 4;
+      if (middle < -1 || middle > axis._length + 1 || middle - half < free) continue;
+      kept.push([value, text]);
+      free = middle + half;
+    }
+    if (kept.length !== axis.tickvals.length) {
+      changes[`${name}.tickvals`] = kept.map((one) => one[0]);
+      changes[`${name}.ticktext`] = kept.map((one) => one[1]);
+    }
+  }
+  return changes;
+}
+
+async function settle(Plotly, plot) {
+  const changes = thinned(plot);
+  if (Object.keys(changes).length) await Plotly.relayout(plot, changes);
+}
+
 export async function draw(place, figure) {
   shown.set(place, figure);
   const Plotly = await plotly();
@@ -66,7 +98,13 @@ export async function draw(place, figure) {
   layout.dragmode = "pan";
   plot.setAttribute("role", "img");
   plot.setAttribute("aria-label", `${title}. ${note}`);
+  marks.delete(plot);
   await Plotly.react(plot, data, layout, CONFIG);
+  await settle(Plotly, plot);
+  if (!plot.dataset.settles) {
+    plot.dataset.settles = "yes";
+    plot.on("plotly_relayout", () => settle(Plotly, plot));
+  }
   place.dataset.drawn = title;
 }
 

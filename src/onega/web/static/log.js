@@ -56,7 +56,7 @@ if (runs) {
       power: power(data, control !== null && control.kind !== "none"),
     };
     for (const policy of policies) await send("/api/runs", { ...common, policy });
-    say(`${policies.length} runs started`);
+    say(policies.length === 1 ? "1 run started" : `${policies.length} runs started`);
     const list = document.getElementById("run-list");
     await refresh(list);
     list.scrollIntoView({ block: "nearest" });

@@ -10,7 +10,9 @@ const verdict = form.querySelector("[data-verdict]");
 // Sliders are logarithmic: sizes from the widest job to eight times the machine, shares from a tenth to ten times.
 const factor = (value) => 10 ** (Number(value) / 100);
 let range = [1, 1000];
-const size = () => Math.round(range[0] * (range[1] / range[0]) ** (field.procs.value / 1000));
+let today = 1;
+const size = () => field.procs.value === field.procs.defaultValue ? today
+  : Math.round(range[0] * (range[1] / range[0]) ** (field.procs.value / 1000));
 const times = (value) => `× ${Number(factor(value).toPrecision(3))}`;
 
 function chosen() {
@@ -22,14 +24,34 @@ function chosen() {
   range = [widest, Math.min(200000, Math.max(8 * procs, widest + 1))];
   field.procs.value = 1000 * Math.log(procs / range[0]) / Math.log(range[1] / range[0]);
   field.procs.defaultValue = field.procs.value;
+  today = Math.max(procs, widest);
   update();
 }
 
+// Marks at 1, 2, 5, 10, 20, 50, … processors.
+const marks = [0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 5].map((one) => one * 10 ** power));
+
 function figures(answer) {
   const { curve, summary } = answer;
-  const log = { type: "log", title: { text: "processors" } };
+  const xaxis = { type: "log", title: { text: "processors" }, tickvals: marks, ticktext: marks.map(count) };
   const line = { color: "#0072B2", width: 2.5 };
-  const here = { mode: "markers", showlegend: false, marker: { size: 12, color: summary.stable === false ? "#D55E00" : "#009E73" }, x: [summary.procs] };
+  const here = { mode: "markers", showlegend: false, marker: { size: 12, color: { true: "#009E73", false: "#D55E00", null: "#52606d" }[summary.stable] }, x: [summary.procs] };
+  const measured = curve.measured !== undefined;
+  const usable = measured ? curve.measured : curve.utilisation_at_limit;
+  const use = {
+    data: [
+      { x: curve.procs, y: usable.map((one) => 100 * one), mode: "lines", line, fill: "tozeroy", fillcolor: "rgba(0,114,178,0.13)", name: "can be used", hovertemplate: "%{x:,} processors: %{y:.1f} % can be used<extra></extra>" },
+      { ...here, y: [100 * summary.utilisation_at_limit], hovertemplate: "here: %{y:.1f} % can be used<extra></extra>" },
+    ],
+    layout: {
+      title: { text: "How much of the machine can be used, and how much is asked for", subtitle: { text: measured ? "first come, first served; measured with the log's own jobs, in their own order" : "first come, first served; by the formula" } },
+      height: 400, xaxis, yaxis: { title: { text: "of the machine (%)" }, range: [0, 125], dtick: 25 }, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" }, margin: { t: 110 },
+    },
+  };
+  if (summary.offered_load !== null) {
+    const work = summary.offered_load * summary.procs;
+    use.data.push({ x: curve.procs, y: curve.procs.map((one) => 100 * work / one), mode: "lines", line: { color: "#E69F00", width: 2.5, dash: "dash" }, name: "is asked for", hovertemplate: "%{x:,} processors: %{y:.1f} % is asked for<extra></extra>" });
+  }
   const top = Math.min(Math.max(...curve.rho.filter((one) => one !== null)), 2.2 * Math.max(summary.rho ?? 1, 1));
   const limit = { type: "line", xref: "paper", x0: 0, x1: 1, y0: 1, y1: 1, line: { color: "#52606d", dash: "dash", width: 1.5 } };
   const rho = {
@@ -37,24 +59,9 @@ function figures(answer) {
       { x: curve.procs, y: curve.rho, mode: "lines", line, showlegend: false, hovertemplate: "%{x:,} processors: ρ = %{y:.3f}<extra></extra>" },
       { ...here, y: [summary.rho], hovertemplate: "here: ρ = %{y:.3f}<extra></extra>" },
     ],
-    layout: { title: { text: "ρ = λ·C·E[S], by size of the machine", subtitle: { text: "the queue stays finite where the line is below 1" } }, height: 390, xaxis: log, yaxis: { title: { text: "ρ" }, range: [0, Math.max(1.15, 1.05 * top)] }, shapes: [limit] },
-  };
-  const use = {
-    data: [
-      { x: curve.procs, y: curve.utilisation_at_limit.map((one) => 100 * one), mode: "lines", line, fill: "tozeroy", fillcolor: "rgba(0,114,178,0.13)", showlegend: false, hovertemplate: "%{x:,} processors: %{y:.1f} % usable<extra></extra>" },
-      { ...here, y: [100 * summary.utilisation_at_limit], hovertemplate: "here: %{y:.1f} % usable<extra></extra>" },
-    ],
-    layout: { title: { text: "How much of the machine first come, first served can use", subtitle: { text: "the rest idles while the next job doesn't fit" } }, height: 370, xaxis: { ...log }, yaxis: { title: { text: "usable (%)" }, range: [0, 101] } },
+    layout: { title: { text: "ρ = λ·C·E[S] of the formula, by size of the machine", subtitle: { text: "for exponential run times and independent jobs the queue stays finite where the line is below 1" } }, height: 390, xaxis, yaxis: { title: { text: "ρ" }, range: [0, Math.max(1.15, 1.05 * top)] }, shapes: [limit] },
   };
   return [rho, use];
-}
-
-function words(summary) {
-  if (summary.stable === null) return "Give jobs per hour and a mean run time.";
-  const rho = Number(summary.rho.toPrecision(3));
-  const fewest = summary.min_procs === null ? "" : ` The fewest that do: ${count(summary.min_procs)}.`;
-  return summary.stable ? `Yes: ρ = ${rho} on ${count(summary.procs)} processors.${fewest}`
-    : `No: ρ = ${rho} on ${count(summary.procs)} processors; the queue would grow for ever.${fewest}`;
 }
 
 function list(where, sentences) {
@@ -87,12 +94,14 @@ async function update() {
   try {
     const answer = await ask(`/api/sizing?${query}`, { signal: running.signal });
     message.textContent = "";
-    verdict.textContent = words(answer.summary);
+    verdict.textContent = answer.headline;
     verdict.className = `verdict ${answer.summary.stable === null ? "" : answer.summary.stable ? "yes" : "no"}`;
     const [rho, use] = figures(answer);
-    form.querySelector("#rho-figure").hidden = answer.summary.rho === null;
-    if (answer.summary.rho !== null) await draw(form.querySelector("#rho-figure"), rho);
     await draw(form.querySelector("#use-figure"), use);
+    // The formula's ρ only where it decides.
+    const formula = answer.summary.rho !== null && answer.summary.formula_holds !== false;
+    form.querySelector("#rho-figure").hidden = !formula;
+    if (formula) await draw(form.querySelector("#rho-figure"), rho);
     list("[data-sentences]", answer.sentences);
     form.querySelector(".cautions").hidden = !list("[data-cautions]", answer.cautions);
   } catch (error) {

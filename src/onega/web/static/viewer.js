@@ -1,7 +1,7 @@
 // Looking into schedules: several runs over one stretch of time, from years to an hour. What is
 // drawn comes from the server at the picture's own resolution; until it is there, what was drawn
 // last is shown at its new place.
-import { ask, count, seconds } from "./common.js";
+import { ask, count, jobs, seconds } from "./common.js";
 import { colour } from "./figures.js";
 
 const HOUR = 3600;
@@ -11,6 +11,9 @@ const GANTT = 240;
 const AXIS = 24;
 const LEFT = 44;
 const STEPS = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000, 15552000, 31557600, 63115200];
+
+// Single jobs are coloured by how long they waited, as the legend says: at most so many seconds.
+const WAITS = [[60, "c2"], [HOUR, "c0"], [24 * HOUR, "c1"], [Infinity, "c3"]];
 
 class Lane {
   constructor(place) {
@@ -47,7 +50,7 @@ class Lane {
     const busy = this.data.series.busy;
     const share = 100 * busy.reduce((sum, one) => sum + one, 0) / busy.length / this.procs;
     const most = Math.max(...this.data.series.waiting);
-    this.said.textContent = `${share.toFixed(1)} % busy, at most ${count(most)} jobs waiting`;
+    this.said.textContent = `${share.toFixed(1)} % busy, at most ${jobs(most)} waiting`;
     this.place.dataset.kind = this.data.kind;
     this.place.dataset.jobs = this.data.jobs;
     return true;
@@ -165,14 +168,14 @@ class Lane {
 
   bars(pen, x) {
     const { rectangles: all, height } = this.data;
-    const shades = [0, 1, 2, 3, 4, 5].map((place) => colour(`c${place}`));
+    const shades = WAITS.map(([, shade]) => colour(shade));
     const edge = colour("card");
     for (let n = 0; n < all.job.length; n += 1) {
       const left = x(all.start[n]);
       const wide = Math.max(0.5, x(all.end[n]) - left);
       const tall = all.count[n] / height * GANTT;
       const top = SERIES + GANTT - (all.first[n] + all.count[n]) / height * GANTT;
-      pen.fillStyle = shades[all.job[n] % shades.length];
+      pen.fillStyle = shades[WAITS.findIndex(([limit]) => all.wait[n] <= limit)] ?? shades[0];
       pen.globalAlpha = 0.85;
       pen.fillRect(left, top, wide, tall);
       pen.globalAlpha = 1;
@@ -198,31 +201,60 @@ class Lane {
     const all = this.data.rectangles;
     for (let n = all.job.length - 1; n >= 0; n -= 1) {
       if (all.start[n] <= time && time < all.end[n] && all.first[n] <= level && level < all.first[n] + all.count[n]) {
-        return `job ${all.job[n]}: ${count(all.procs[n])} processors, waited ${seconds(all.wait[n])}, ran ${seconds(all.end[n] - all.start[n])} from ${clock.moment(all.start[n])}`;
+        return `job ${all.job[n]}: ${count(all.procs[n])} ${all.procs[n] === 1 ? "processor" : "processors"}, waited ${seconds(all.wait[n])}, ran ${seconds(all.end[n] - all.start[n])} from ${clock.moment(all.start[n])}`;
       }
     }
     return null;
   }
 }
 
-// Dates if the log has an epoch, else time since the first submission.
+// Dates in the machine's own zone if the log has an epoch, else time since the first submission.
 class Clock {
-  constructor(epoch, origin) {
+  constructor(epoch, origin, zone) {
     this.epoch = epoch;
     this.origin = origin;
+    try {
+      this.parts = new Intl.DateTimeFormat("en-GB", { timeZone: zone, hourCycle: "h23", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+      this.zone = zone;
+    } catch {
+      this.parts = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", hourCycle: "h23", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+      this.zone = "UTC";
+    }
+  }
+
+  // Seconds by which the zone is ahead of UTC at a Unix time.
+  ahead(unix) {
+    const found = Object.fromEntries(this.parts.formatToParts(new Date(1000 * unix)).map((one) => [one.type, Number(one.value)]));
+    const local = Date.UTC(found.year, found.month - 1, found.day, found.hour, found.minute, found.second) / 1000;
+    return Math.round((local - Math.floor(unix)) / 60) * 60;
+  }
+
+  // A date of the machine's clock as text that sorts, and back.
+  text(time) {
+    const unix = time + this.epoch;
+    return new Date(1000 * (unix + this.ahead(unix))).toISOString();
+  }
+
+  time(text) {
+    const local = Date.parse(`${text}Z`) / 1000;
+    return local - this.ahead(local - this.ahead(local)) - this.epoch;
   }
 
   moment(time) {
     if (this.epoch === null) return `${seconds(Math.max(0, time - this.origin))} in`;
-    return new Date(1000 * (time + this.epoch)).toISOString().slice(0, 16).replace("T", " ");
+    return this.text(time).slice(0, 16).replace("T", " ");
   }
 
   ticks(from, to, width) {
     const wanted = (to - from) / Math.max(2, width / 110);
     const step = STEPS.find((one) => one >= wanted) ?? STEPS.at(-1);
-    const shift = this.epoch === null ? -this.origin : this.epoch;
+    const shift = this.epoch === null ? -this.origin : this.epoch + this.ahead(from + this.epoch);
     const found = [];
-    for (let at = Math.ceil((from + shift) / step) * step; at <= to + shift; at += step) found.push({ at: at - shift, text: this.label(at, step) });
+    for (let at = Math.ceil((from + shift) / step) * step; at <= to + shift; at += step) {
+      // Summer time moves the rest of the marks by an hour.
+      const place = this.epoch === null ? at - shift : this.time(new Date(1000 * at).toISOString().slice(0, 19));
+      found.push({ at: place, text: this.label(at, step) });
+    }
     return found;
   }
 
@@ -243,7 +275,9 @@ export class Viewer {
     this.end = Math.max(...this.lanes.map((one) => one.end));
     if (!(this.end > this.begin)) this.end = this.begin + HOUR;
     const epoch = this.lanes[0].place.dataset.epoch;
-    this.clock = new Clock(epoch === "" ? null : Number(epoch), this.begin);
+    this.clock = new Clock(epoch === "" ? null : Number(epoch), this.begin, this.lanes[0].place.dataset.zone || "UTC");
+    this.goto = place.querySelector("[data-goto]");
+    if (this.goto) [this.goto.min, this.goto.max] = [this.begin, this.end].map((one) => this.clock.text(one).slice(0, 16));
     this.view = { from: this.begin, to: this.end };
     this.where = place.querySelector("[data-where]");
     this.timer = null;
@@ -261,6 +295,7 @@ export class Viewer {
       else if (pan) this.pan(Number(pan));
       else if (span) this.span(span === "all" ? this.end - this.begin : Number(span));
     });
+    this.goto?.addEventListener("change", () => this.jump());
     for (const lane of this.lanes) this.listenTo(lane);
     addEventListener("resize", () => this.change(this.view.from, this.view.to));
     addEventListener("themechange", () => {
@@ -325,6 +360,13 @@ export class Viewer {
     this.change(this.view.from + by * length, this.view.to + by * length);
   }
 
+  // Show the day that begins at a date; of a stretch shorter than a day, as much as is in view.
+  jump() {
+    if (!this.goto.value) return;
+    const from = this.clock.time(`${this.goto.value}:00`);
+    if (Number.isFinite(from)) this.change(from, from + Math.min(24 * HOUR, this.view.to - this.view.from));
+  }
+
   span(length) {
     const middle = length >= this.end - this.begin ? (this.begin + this.end) / 2 : (this.view.from + this.view.to) / 2;
     this.change(middle - length / 2, middle + length / 2);
@@ -354,7 +396,7 @@ export class Viewer {
     if (view !== this.view || !came.every(Boolean)) return;
     this.redraw();
     const one = this.lanes[0].data.kind === "jobs" ? "" : "; zoom in to see single jobs";
-    this.where.textContent = `${this.clock.moment(view.from)} to ${this.clock.moment(view.to)} (${seconds(view.to - view.from)})${this.clock.epoch === null ? "" : " UTC"}: ${count(this.lanes[0].data.jobs)} jobs in view${one}.`;
+    this.where.textContent = `${this.clock.moment(view.from)} to ${this.clock.moment(view.to)} (${seconds(view.to - view.from)})${this.clock.epoch === null ? "" : ` ${this.clock.zone}`}: ${jobs(this.lanes[0].data.jobs)} in view${one}.`;
     this.place.dataset.state = "ready";
     this.place.dataset.length = view.to - view.from;
     this.table();

@@ -1,0 +1,137 @@
+"""``onega golden``: a schedule job by job, for other simulators to be held against."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from onega.cli.console import emit_json, fail, remark
+from onega.cli.options import (
+    FromOption,
+    JsonOption,
+    MapOption,
+    ProcsOption,
+    TraceArgument,
+    file_that_can_be,
+    option,
+    read_trace,
+)
+
+if TYPE_CHECKING:
+    from onega.comparison.golden import GoldenDifference
+    from onega.core.schedule.schedule import Schedule
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("golden")(golden)
+
+
+def golden(
+    trace: TraceArgument,
+    *,
+    policy: Annotated[
+        str, option("--policy", "P", "fcfs, easy, conservative, or any other of `onega simulate`.")
+    ] = "easy",
+    procs: ProcsOption = None,
+    knowledge: Annotated[
+        str | None, option("--knowledge", "K", "What the scheduler knows: estimate or runtime.")
+    ] = None,
+    ties: Annotated[
+        str, option("--ties", "T", "Order at one instant: instant, or event as pyss does.")
+    ] = "instant",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            callback=file_that_can_be,
+            help="The file to write; standard output without.",
+        ),
+    ] = None,
+    check: Annotated[
+        Path | None,
+        option("--check", "FILE", "Hold another program's rows 'job start end' against ours."),
+    ] = None,
+    json: JsonOption = False,
+    from_format: FromOption = None,
+    map_file: MapOption = None,
+) -> None:
+    """Write a log's schedule job by job, with its rules and a checksum; or check another's.
+
+    docs/golden.md defines every rule, so that two simulators can be held against one another. With
+    --check the exit code is 1 if any job differs.
+    """
+    from onega.comparison.golden import golden as make_golden
+    from onega.comparison.golden import hold_against, read_golden
+    from onega.core.files import write_text
+    from onega.traces.files import whole
+
+    schedule, left_out = _schedule(trace, policy, procs, knowledge, ties, from_format, map_file)
+    made = make_golden(schedule, ties=ties, left_out=left_out)
+    numbers = {
+        "log": made.facts["log"],
+        "procs": schedule.cluster.procs,
+        "policy": made.facts["policy"],
+        "knowledge": made.facts["knowledge"],
+        "ties": ties,
+        "jobs": len(schedule),
+        "left_out": left_out,
+        "sha256": made.sha256,
+    }
+    if check is not None:
+        rows = read_golden(whole(check).decode("utf-8", "replace").splitlines(), str(check))[1]
+        found = hold_against(schedule, rows)
+        if json:
+            emit_json({**numbers, **found.summary()})
+        else:
+            print(_told(found))
+        raise typer.Exit(0 if found.same else 1)
+    if out is not None:
+        write_text(out, made.text)
+        remark(f"{out}: {len(schedule)} jobs, sha256 of the rows {made.sha256}")
+    if json:
+        emit_json(numbers)
+    elif out is None:
+        print(made.text, end="")
+
+
+def _schedule(
+    trace: Path,
+    policy: str,
+    procs: int | None,
+    knowledge: str | None,
+    ties: str,
+    from_format: str | None,
+    map_file: Path | None,
+) -> tuple[Schedule, int]:
+    """Simulate the log's jobs; tells how many of them can't be."""
+    from onega.simulation.simulate import simulate
+    from onega.traces.cleaning import simulable
+
+    log = read_trace(trace, format=from_format, map_file=map_file, procs=procs)
+    if log.meta.procs is None:
+        fail("the log doesn't say how large the machine is; give --procs")
+    jobs, report = simulable(log)
+    if report.dropped:
+        remark(f"left out {report.dropped} of {len(log)} jobs without a width or a run time")
+    how = {"knowledge": knowledge, "ties": ties}
+    return simulate(jobs, log.meta.procs, policy, **how), report.dropped  # type: ignore[arg-type]
+
+
+def _told(found: GoldenDifference) -> str:
+    """Say in words how far another schedule is from ours."""
+    words = f"{found.equal} of {found.jobs} jobs have the same start and end"
+    if found.differs is not None:
+        words += (
+            f"; the first that differs is job {found.differs}: "
+            f"it starts at {found.golden_start:.15g} here, at {found.other_start:.15g} there"
+        )
+    for jobs, where in ((found.only_golden, "here"), (found.only_other, "there")):
+        if jobs:
+            named = ", ".join(map(str, jobs[:5])) + (", …" if len(jobs) > 5 else "")
+            words += f"; {len(jobs)} jobs are only {where}: {named}"
+    return words

@@ -1,0 +1,1 @@
+"""How far a model's schedule is from the real one."""

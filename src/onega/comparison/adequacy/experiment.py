@@ -1,0 +1,191 @@
+"""The adequacy experiment of seed 004, VIII: a log's statistics, run for real and simulated."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from onega.comparison.adequacy.adequacy import Adequacy, adequacy, table_sizes
+from onega.comparison.virtual_slurm.result import VirtualResult
+from onega.core.errors import SimulationError
+from onega.core.machine.cluster import Cluster
+from onega.core.policy import SLURM, Policy
+from onega.core.rng import Rng, child, seed_sequence
+from onega.core.schedule.schedule import Schedule
+from onega.core.slurm.parameters import SlurmParameters
+from onega.core.workload.workload import Workload
+from onega.models import MODELS
+
+SHORTEST = 10.0
+"""Seconds that a job of a shrunk stream runs at least: shorter ones are all launch."""
+
+
+def make_stream(
+    log: Workload,
+    jobs: int = 1000,
+    *,
+    procs: int,
+    shrink: float = 1.0,
+    load: float | None = None,
+    model: str = "markov",
+    rng: Rng = None,
+) -> Workload:
+    """Draw a stream with a log's statistics, for runs on virtual nodes.
+
+    Parameters
+    ----------
+    log
+        What the stream is to be like.
+    jobs
+        How many.
+    procs
+        Machine it is for.
+    shrink
+        All times are divided by it, so that days of a log fit into minutes; run times are at least
+        `SHORTEST`, whole seconds. A stream of its own right, not a miniature: limits stay whole
+        minutes, Slurm's intervals stay what they are.
+    load
+        Offered load; as learnt if None.
+    model
+        Name of a workload model.
+    """
+    if not (math.isfinite(shrink) and shrink > 0):
+        raise SimulationError(f"shrink is a positive number, got {shrink}")
+    seed = seed_sequence(rng)
+    fitted = MODELS[model].fit(log, rng=child(seed, 0))
+    drawn = fitted.sample(jobs, rng=child(seed, 1), load=load, machine=procs)
+    first = float(drawn.column("submit").min())
+    runtime = (pl.col("runtime") / shrink).round().clip(lower_bound=SHORTEST)
+    return drawn.with_columns(
+        ((pl.col("submit") - first) / shrink).round().alias("submit"),
+        runtime.alias("runtime"),
+        # Whoever is cut off at the limit tells of the limit, not of the scheduler.
+        pl.max_horizontal(pl.col("estimate") / shrink, runtime).ceil().alias("estimate"),
+        pl.lit(None, dtype=pl.Float64).alias("wait"),
+        note=f"times divided by {shrink:g}, run times at least {SHORTEST:g} s",
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelTable:
+    """Models beside the real system's own repeatability: the seed's Table I, a row per model.
+
+    Attributes
+    ----------
+    ideal
+        P of every pair of real runs.
+    rows
+        Columns ``model``, ``overheads``, ``P`` (mean over real runs and draws), ``P_min``,
+        ``P_max``, ``P_own`` (mean over pairs of the model's own draws), ``mean_wait``, and
+        ``P_50``, ``P_100``, … for prefixes.
+    """
+
+    ideal: tuple[float, ...]
+    rows: pl.DataFrame
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The model that is nearest on average."""
+        models = self.rows.filter(pl.col("model") != REAL)
+        return models.sort("P").row(0, named=True)
+
+    def summary(self) -> dict[str, Any]:
+        """Return ``MODEL[+overheads].P`` and the best of them."""
+        flat: dict[str, Any] = {"best": None, "best_P": None}
+        for row in self.rows.iter_rows(named=True):
+            name = f"{row['model']}{'+overheads' if row['overheads'] else ''}"
+            flat[f"{name}.P"] = row["P"]
+            if row["P_own"] is not None:
+                flat[f"{name}.P_own"] = row["P_own"]
+        best = self.best
+        flat["best"] = f"{best['model']}{'+overheads' if best['overheads'] else ''}"
+        flat["best_P"] = best["P"]
+        return flat
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows."""
+        return self.rows
+
+
+REAL = "the real Slurm"
+DRAWS = 5
+
+
+def compare_with_models(
+    result: VirtualResult,
+    policies: Sequence[str] = ("fcfs", "easy", "conservative", SLURM),
+    *,
+    draws: int = DRAWS,
+    rng: Rng = None,
+) -> ModelTable:
+    """Simulate the stream of real runs under policies, without and with measured overheads.
+
+    Parameters
+    ----------
+    result
+        Real runs. ``slurm`` among the policies takes the parameters that they ran with.
+    draws
+        Simulations with overheads of each policy, each with its own draw.
+    rng
+        Seed of the overheads.
+    """
+    seed = seed_sequence(rng)
+    real = [run.log for run in result.runs]
+    rows = [_row(REAL, overheads=False, found=list(result.pairs))] if result.pairs else []
+    for place, name in enumerate(policies):
+        simulate = _simulator(result, name)
+        plain = simulate(None)
+        rows.append(_row(name, overheads=False, found=[adequacy(log, plain) for log in real]))
+        drawn = [simulate(child(seed, place, draw)) for draw in range(draws)]
+        found = [adequacy(log, model) for log in real for model in drawn]
+        own = [adequacy(a, b).P for a, b in itertools.combinations(drawn, 2)]
+        rows.append(_row(name, overheads=True, found=found, own=own))
+    return ModelTable(tuple(pair.P for pair in result.pairs), pl.DataFrame(rows))
+
+
+def _simulator(result: VirtualResult, name: str) -> Callable[[Rng], Schedule]:
+    """Return a function that simulates the stream; with overheads if it is given a seed."""
+    from onega.simulation.simulate import simulate
+    from onega.simulation.slurm.run import simulate_slurm
+
+    stream, cluster, laws = result.stream, Cluster(result.procs), result.overheads
+    policy = Policy.parse(name).knowing("estimate")
+    if name == SLURM:
+        parameters = SlurmParameters.of({"schedulerparameters": result.parameters}, "real")
+        policy = replace(policy, slurm=parameters)
+
+    def run(seed: Rng) -> Schedule:
+        if policy.order == SLURM:
+            delays = None if seed is None else laws.delays(stream, rng=child(seed, 0))
+            phases = None if seed is None else child(seed, 1)
+            return simulate_slurm(stream, cluster, policy, delays=delays, rng=phases)
+        jobs = stream if seed is None else laws.apply(stream, rng=seed)
+        return simulate(jobs, cluster, policy)
+
+    return run
+
+
+def _row(
+    name: str, *, overheads: bool, found: list[Adequacy], own: Sequence[float] = ()
+) -> dict[str, Any]:
+    values = [one.P for one in found]
+    row: dict[str, Any] = {
+        "model": name,
+        "overheads": overheads,
+        "P": float(np.mean(values)),
+        "P_min": min(values),
+        "P_max": max(values),
+        "P_own": float(np.mean(own)) if own else None,
+        "mean_wait": float(np.mean([one.summary()["mean_wait_model"] for one in found])),
+    }
+    sizes = table_sizes(found[0].jobs)
+    prefixes = [one.prefixes(sizes) for one in found]
+    for place, size in enumerate(sizes):
+        row[f"P_{size}"] = float(np.mean([rows[place].P for rows in prefixes]))
+    return row

@@ -1,0 +1,1 @@
+"""A real Slurm on virtual nodes."""

@@ -1,0 +1,130 @@
+"""What a real Slurm did with a stream: runs, their repeatability, overheads."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import polars as pl
+
+from onega.comparison.adequacy.adequacy import Adequacy, table_sizes
+from onega.comparison.adequacy.overheads import Overheads
+from onega.core.plotting import Plottable
+from onega.core.workload.workload import Workload
+
+STATUS: Final = {"COMPLETED": "completed", "TIMEOUT": "timeout", "CANCELLED": "cancelled"}
+"""Slurm's final states in a log's words; anything else has failed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VirtualRun:
+    """One run: the log it made, a row per job, and how clean it was."""
+
+    log: Workload
+    jobs: pl.DataFrame
+    seconds: float
+    stolen: float
+    attempts: int = 1
+
+    def quality(self) -> dict[str, float]:
+        """Return figures that tell a disturbed run: lateness, overruns, stolen processor time."""
+        late = self.jobs["submitted"] - self.jobs["due"]
+        over = self.jobs.filter(pl.col("state") == "COMPLETED")["overrun"]
+        return {
+            "wall_seconds": self.seconds,
+            "attempts": self.attempts,
+            "stolen_seconds": self.stolen,
+            "submission_late_mean": float(late.mean()),  # type: ignore[arg-type]
+            "submission_late_max": float(late.max()),  # type: ignore[arg-type]
+            "overrun_median": float(over.median()) if len(over) else math.nan,  # type: ignore[arg-type]
+            "overrun_max": float(over.max()) if len(over) else math.nan,  # type: ignore[arg-type]
+            "cut_off": int((self.jobs["state"] == "TIMEOUT").sum()),
+            "by_backfill": int((self.jobs["by"] == "backfill").sum()),
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VirtualResult(Plottable):
+    """What a real Slurm did with a stream, once or several times. See `virtual`."""
+
+    FIGURES: ClassVar[str] = "adequacy"
+
+    stream: Workload
+    procs: int
+    speed: float
+    parameters: str
+    version: str
+    runs: tuple[VirtualRun, ...]
+    pairs: tuple[Adequacy, ...]
+    overheads: Overheads
+
+    @property
+    def ideal(self) -> float:
+        """P_ideal: the mean of P over all pairs of runs; NaN if there was one run only."""
+        return float(np.mean([pair.P for pair in self.pairs])) if self.pairs else math.nan
+
+    def prefixes(self) -> list[dict[str, float]]:
+        """Return P over the first 50, 100, … jobs: mean, least and most over all pairs of runs.
+
+        ``different`` is the mean number of jobs that wait for another time. Empty if a pair can't
+        be compared.
+        """
+        if not self.pairs or not all(pair.defined for pair in self.pairs):
+            return []
+        sizes = table_sizes(self.pairs[0].jobs)
+        rows = zip(*(pair.prefixes(sizes) for pair in self.pairs), strict=True)
+        return [
+            {
+                "jobs": first[0].jobs,
+                "P": float(np.mean([one.P for one in first])),
+                "P_min": min(one.P for one in first),
+                "P_max": max(one.P for one in first),
+                "different": float(np.mean([one.different for one in first])),
+            }
+            for first in rows
+        ]
+
+    @property
+    def results(self) -> dict[str, Adequacy]:
+        """Return the pairs by name, for figures."""
+        names = itertools.combinations(range(1, len(self.runs) + 1), 2)
+        return {f"runs {a} and {b}": p for (a, b), p in zip(names, self.pairs, strict=True)}
+
+    @property
+    def best(self) -> str:
+        """Return the first pair's name, for figures."""
+        return next(iter(self.results))
+
+    def summary(self) -> dict[str, Any]:
+        """Everything in one flat dictionary."""
+        values = [pair.P for pair in self.pairs]
+        flat: dict[str, Any] = {
+            "jobs": len(self.stream),
+            "procs": self.procs,
+            "speed": self.speed,
+            "scheduler_parameters": self.parameters,
+            "slurm": self.version,
+            "runs": len(self.runs),
+            "P_ideal": self.ideal if values else None,
+            "P_ideal_min": min(values, default=None),
+            "P_ideal_max": max(values, default=None),
+            "P_pairs": values,
+            "P_undefined": next((p.reason for p in self.pairs if not p.defined), None),
+            "prefixes": self.prefixes(),
+        }
+        for number, run in enumerate(self.runs, start=1):
+            wait = float(np.mean(run.log.column("wait")))
+            flat[f"run{number}_mean_wait"] = wait
+            flat |= {f"run{number}_{key}": value for key, value in run.quality().items()}
+        return flat | {f"overhead_{key}": v for key, v in self.overheads.summary().items()}
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one row per run and job."""
+        parts = [
+            run.jobs.with_columns(pl.lit(number).alias("run"))
+            for number, run in enumerate(self.runs, start=1)
+        ]
+        return pl.concat(parts)

@@ -1,0 +1,110 @@
+"""What goes wrong and what takes longer: failures, interruptions, overheads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from onega.core.errors import SimulationError
+from onega.core.machine.checks import seconds, word
+from onega.core.machine.laws import Draws, Law
+
+INTERRUPTIONS: Final = {
+    "lost": "the job is gone",
+    "requeue": "it waits again in its old place, and starts from nothing",
+    "checkpoint": "it waits again, and goes on from its last checkpoint",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Random failures, of each node on its own.
+
+    Parameters
+    ----------
+    time_to_failure, time_to_repair
+        Laws (`onega.Law`) or their text: ``"weibull(shape=0.7, mean=30d)"``.
+    """
+
+    time_to_failure: Draws
+    time_to_repair: Draws
+
+    def __init__(
+        self, time_to_failure: str | float | Draws, time_to_repair: str | float | Draws
+    ) -> None:
+        object.__setattr__(self, "time_to_failure", Law.of(time_to_failure))
+        object.__setattr__(self, "time_to_repair", Law.of(time_to_repair))
+        for name in ("time_to_failure", "time_to_repair"):
+            law = getattr(self, name)
+            if isinstance(law, Law) and law.mean == 0:
+                raise SimulationError(f"failures: {name} is above 0, got {law}")
+
+
+class HasOverheads(Protocol):
+    """Anything with laws of launch and completion, such as those measured on a real Slurm."""
+
+    @property
+    def launch(self) -> Draws:
+        """Law of the launch."""
+
+    @property
+    def completion(self) -> Draws:
+        """Law of the completion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overheads:
+    """Seconds that hold a job's processors before and after its work (a_i and c_i of seed 004).
+
+    Parameters
+    ----------
+    launch, completion
+        Laws (`onega.Law`), their text, or anything that draws; none by default.
+    """
+
+    launch: Draws
+    completion: Draws
+
+    def __init__(
+        self, launch: str | float | Draws = 0.0, completion: str | float | Draws = 0.0
+    ) -> None:
+        object.__setattr__(self, "launch", Law.of(launch))
+        object.__setattr__(self, "completion", Law.of(completion))
+
+    @classmethod
+    def of(cls, given: HasOverheads) -> Overheads:
+        """Take the laws of launch and completion of anything that has them."""
+        if isinstance(given, cls):
+            return given
+        try:
+            return cls(given.launch, given.completion)
+        except AttributeError:
+            raise SimulationError(
+                f"overheads are onega.Overheads(launch, completion), got {given!r}"
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Interruption:
+    """What becomes of a job whose node fails or that is interrupted by an event.
+
+    Parameters
+    ----------
+    rule
+        ``"lost"``, ``"requeue"`` or ``"checkpoint"``.
+    interval
+        Seconds of work between checkpoints (or text such as ``"1h"``).
+    """
+
+    rule: str = "requeue"
+    interval: float | None = None
+
+    def __post_init__(self) -> None:
+        word("interruption", self.rule, INTERRUPTIONS)
+        if (self.rule == "checkpoint") != (self.interval is not None):
+            raise SimulationError(
+                "interruption: an interval goes with the rule 'checkpoint', and the rule with it"
+            )
+        if self.interval is not None:
+            interval = seconds("interruption: interval", self.interval, above_zero=True)
+            object.__setattr__(self, "interval", interval)

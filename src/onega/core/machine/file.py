@@ -1,0 +1,101 @@
+"""A machine described in a TOML file.
+
+::
+
+    procs = 80
+
+    [rate_control]            # the arguments of onega.RateControl
+    kind = "workload"
+    rates = [2.0, 2.66]
+    k_low = 1e5
+    k_high = 3e5
+
+    [power]                   # the arguments of onega.Power, watts per processor
+    busy = [0.034, 0.041]
+    idle = [0.014, 0.018]
+
+and so on for every part of `onega.Cluster`; ``onega cluster init`` writes a file with all of them.
+A key that isn't known is refused, so that a misspelt one doesn't go unnoticed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from onega.core.documents import read_toml
+from onega.core.errors import SimulationError
+from onega.core.machine.cluster import Cluster
+from onega.core.machine.file_lines import Place, line_of
+from onega.core.machine.file_tables import ClusterFile, explain, first_fault, setting_names
+from onega.core.machine.settings import make_cluster, parts_of
+
+__all__ = [
+    "check_settings",
+    "make_cluster",
+    "read_cluster",
+    "read_settings",
+    "setting_names",
+]
+
+
+def read_cluster(path: str | os.PathLike[str]) -> Cluster:
+    """Read a machine from a TOML file; it has to say how many processors there are."""
+    settings = read_settings(path)
+    if not settings.keys() & {"procs", "nodes", "partitions"}:
+        raise SimulationError(f"{path}: how many processors? write procs = N")
+    try:
+        return make_cluster(settings)
+    except SimulationError as error:
+        raise SimulationError(f"{path}: {error}") from None
+
+
+def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what a file says, as a dictionary of the keys that are there."""
+    data = read_toml(path, SimulationError)
+    try:
+        settings = _validated(data)
+        _check_parts(settings)
+    except _WrongSettingError as error:
+        text = Path(path).read_text(encoding="utf-8")
+        line = line_of(text, error.place, error.message)
+        where = path if line is None else f"{path}, line {line}"
+        raise SimulationError(f"{where}: {error.message}") from None
+    return settings
+
+
+def check_settings(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that are there; refuse a key that isn't known, or of another type."""
+    try:
+        return _validated(data)
+    except _WrongSettingError as error:
+        raise SimulationError(error.message) from None
+
+
+class _WrongSettingError(Exception):
+    """A setting is wrong, and ``place`` says which; it doesn't leave this module."""
+
+    def __init__(self, message: str, place: Place) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+
+
+def _validated(data: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return ClusterFile.model_validate(data).model_dump(exclude_none=True)
+    except ValidationError as error:
+        raise _WrongSettingError(explain(error), first_fault(error)["loc"]) from None
+
+
+def _check_parts(settings: Mapping[str, Any]) -> None:
+    """Refuse a part that is wrong by itself, and say where it stands."""
+    for place, make in parts_of(settings):
+        try:
+            make()
+        except SimulationError as error:
+            raise _WrongSettingError(str(error), place) from None

@@ -1,0 +1,120 @@
+"""Queues with priorities and limits, limits of users, and the multifactor priority."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from onega.core.errors import SimulationError
+from onega.core.machine.amounts import Amounts
+from onega.core.machine.checks import number, seconds, whole
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue: who goes first, and how much of the machine its jobs may have.
+
+    Parameters
+    ----------
+    name
+        The number in the log's queue field, or the name that the log gives it.
+    priority
+        Jobs of queues of higher priority come first, whatever the order.
+    max_jobs, max_procs
+        Running jobs and busy processors of the queue at once.
+    max_jobs_per_user, max_procs_per_user
+        The same of each user within the queue.
+    max_time
+        Longest estimate (run time where there is none): seconds, or text such as ``"12h"``.
+    factor
+        The queue's term of the multifactor priority, from 0 to 1.
+    default
+        Takes jobs whose queue isn't described, or not known.
+    """
+
+    name: int | str
+    priority: float = 0
+    max_jobs: int | None = None
+    max_procs: int | None = None
+    max_jobs_per_user: int | None = None
+    max_procs_per_user: int | None = None
+    max_time: float | None = None
+    factor: float = 0.0
+    default: bool = False
+
+    def __post_init__(self) -> None:
+        called = f"queue {self.name}"
+        _limits(self, called, ("max_jobs", "max_procs", "max_jobs_per_user", "max_procs_per_user"))
+        if self.max_time is not None:
+            limit = seconds(f"{called}: max_time", self.max_time, above_zero=True)
+            object.__setattr__(self, "max_time", limit)
+        if isinstance(self.priority, bool) or not isinstance(self.priority, int | float):
+            raise SimulationError(f"{called}: priority is a number, got {self.priority!r}")
+        if not 0 <= number(f"{called}: factor", self.factor) <= 1:
+            raise SimulationError(f"{called}: factor is from 0 to 1, got {self.factor}")
+
+
+@dataclass(frozen=True, slots=True)
+class UserLimits:
+    """Running jobs and busy processors that each user may have at once."""
+
+    max_jobs: int | None = None
+    max_procs: int | None = None
+
+    def __post_init__(self) -> None:
+        _limits(self, "user limits", ("max_jobs", "max_procs"))
+        if self.max_jobs is None and self.max_procs is None:
+            raise SimulationError("user limits: give max_jobs or max_procs")
+
+
+@dataclass(frozen=True, slots=True)
+class Multifactor:
+    """Weights of the order ``multifactor``, as Slurm's priority/multifactor has them.
+
+    priority = age·min(1, wait / max_age) + size·(procs / machine) + fair_share·F + queue·factor,
+    F = 2^(−(usage of the user / usage of all) / share of the user); usage is processor-seconds that
+    decay with the half-life. The weights are round numbers, fair-share before the rest; times are
+    Slurm's defaults.
+
+    Parameters
+    ----------
+    age, size, fair_share, queue
+        Weights.
+    max_age, half_life, period
+        Seconds, or text such as ``"7d"``: when the age counts in full; in what time usage halves;
+        between two evaluations (0: at every scheduling pass).
+    shares
+        Of users, by their number in the log; a user who isn't named has 1.
+    """
+
+    age: float = 1000.0
+    max_age: float = 7 * 86400.0
+    size: float = 1000.0
+    fair_share: float = 10000.0
+    queue: float = 1000.0
+    half_life: float = 7 * 86400.0
+    period: float = 300.0
+    shares: Mapping[Any, float] = field(default_factory=Amounts)
+
+    def __post_init__(self) -> None:
+        for name in ("age", "size", "fair_share", "queue"):
+            object.__setattr__(self, name, number(f"multifactor: {name}", getattr(self, name)))
+        for name in ("max_age", "half_life", "period"):
+            value = seconds(
+                f"multifactor: {name}", getattr(self, name), above_zero=name != "period"
+            )
+            object.__setattr__(self, name, value)
+        shares = Amounts(self.shares, what="shares")
+        for user, share in shares.items():
+            if not re.fullmatch("[0-9]{1,18}", user):
+                raise SimulationError(f"shares are by the number of a user, got {user!r}")
+            number(f"share of user {user}", share, above_zero=True)
+        object.__setattr__(self, "shares", shares)
+
+
+def _limits(thing: Queue | UserLimits, called: str, names: tuple[str, ...]) -> None:
+    for name in names:
+        if getattr(thing, name) is not None:
+            object.__setattr__(thing, name, whole(f"{called}: {name}", getattr(thing, name)))

@@ -1,0 +1,1 @@
+"""A schedule and its measures."""

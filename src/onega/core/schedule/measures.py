@@ -1,0 +1,257 @@
+"""Measures of a schedule: per job, per system, over time (DESIGN §4; seed 001, II-B).
+
+Everything is made from starts, ends and the history of the rate, so that the simulator's loop
+pays for none of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from onega.core.schedule.chronicle import STATES
+from onega.core.schedule.energy import apart, energy_totals, job_energies
+from onega.core.schedule.system import on_processors, presence, wasted_capacity
+from onega.core.workload.columns import fixed
+
+if TYPE_CHECKING:
+    from onega.core.schedule.schedule import Schedule
+
+NEEDS_A_START = (
+    "start", "wait", "response", "service", "slowdown", "bounded_slowdown", "displaced"
+)  # fmt: skip
+"""Measures that jobs without a start don't have."""
+
+JOB_MEASURES = ("wait", "response", "service", "slowdown", "bounded_slowdown")
+"""Rows of what `onega.kernels.schedule.measures.measure_jobs` fills in."""
+
+BOUND = 10.0
+"""τ of the bounded slowdown, in seconds."""
+
+Floats = npt.NDArray[np.float64]
+
+
+def service_times(schedule: Schedule) -> Floats:
+    """Seconds in service: end − start, or the sum over pieces for jobs that were displaced."""
+    if schedule.pieces is None:
+        return schedule.end - schedule.start
+    row, start, end = schedule.service_pieces()
+    return np.asarray(np.bincount(row, weights=end - start, minlength=len(schedule)), np.float64)
+
+
+def job_measures(schedule: Schedule, *, started: bool = False) -> tuple[Floats, Floats]:
+    """`JOB_MEASURES` of all jobs, or of those that started: a row each, NaN where there is none.
+
+    And their means. The bounded slowdown is max(1, response / max(service, τ)) with τ = 10 s
+    (Feitelson and Rudolph 1998).
+    """
+    from onega.kernels.schedule.measures import Times, measure_jobs
+
+    submit = schedule.workload.column("submit")
+    columns = [submit, schedule.start, schedule.end, service_times(schedule)]
+    if started and schedule.chronicle is not None:
+        columns = [column[np.isfinite(schedule.start)] for column in columns]
+    table, means = np.empty((len(JOB_MEASURES), columns[0].size)), np.empty(len(JOB_MEASURES))
+    measure_jobs(Times(*map(fixed, columns)), BOUND, table, means)
+    return table, means
+
+
+def job_table(schedule: Schedule) -> pl.DataFrame:
+    """One row per job."""
+    found = dict(zip(JOB_MEASURES, job_measures(schedule)[0], strict=True))
+    energy = job_energies(schedule)
+    columns: dict[str, Any] = {
+        "job": schedule.workload.table["job"],
+        "submit": schedule.workload.column("submit"),
+        "start": schedule.start,
+        "end": schedule.end,
+        **found,
+        "energy": pl.Series("energy", energy, dtype=pl.Float64)
+        if energy is not None
+        else pl.Series([None], dtype=pl.Float64).new_from_index(0, len(schedule)),
+        "procs": schedule.workload.table["procs"],
+        "work": schedule.work,
+        "displaced": found["response"] - found["wait"] - found["service"]
+        if schedule.pieces
+        else np.zeros(len(schedule)),
+        "state": _states(schedule),
+    }
+    table = pl.DataFrame(columns)
+    if schedule.chronicle is None:
+        return table
+    lost = pl.Series("lost_work", schedule.chronicle.lost_work)
+    started = pl.lit(pl.Series(np.isfinite(schedule.start)))
+    table = table.with_columns(
+        pl.when(started).then(pl.col(*NEEDS_A_START)), lost, pl.col("end").fill_nan(None)
+    )
+    return table.with_columns(pl.col("start", "slowdown").fill_nan(None))
+
+
+def _states(schedule: Schedule) -> pl.Series:
+    if schedule.chronicle is not None:
+        return schedule.chronicle.state.cast(pl.String).alias("state")
+    if schedule.policy is None:
+        return schedule.workload.table["status"].cast(pl.String).alias("state")
+    # By Polars: a column of texts made from Python costs more than the simulation.
+    if not schedule.limited.any():
+        return pl.Series("state", ["completed"]).new_from_index(0, len(schedule))
+    limited = pl.Series("state", schedule.limited)
+    states = pl.when(limited).then(pl.lit("timeout")).otherwise(pl.lit("completed"))
+    return pl.select(states.alias("state")).to_series()
+
+
+def summary(schedule: Schedule) -> dict[str, Any]:
+    """Means, quantiles and totals of the whole run, with the keys of DESIGN §6."""
+    makespan = schedule.last - schedule.begin
+    policy = schedule.policy
+    return {
+        "jobs": len(schedule),
+        "procs": schedule.cluster.procs,
+        "policy": str(policy) if policy else "observed",
+        "knowledge": policy.knowledge if policy else None,
+        **job_means(*job_measures(schedule, started=True)),
+        "makespan": makespan,
+        **machine_measures(schedule, schedule.begin, schedule.last),
+        "rate_changes": int(schedule.rates.since.size - 1),
+        "limited_jobs": int(np.count_nonzero(schedule.limited)),
+        **_told(schedule, makespan),
+    }
+
+
+def machine_measures(schedule: Schedule, first: float, last: float) -> dict[str, Any]:
+    """Measures of the machine from ``first`` to ``last``: time averages and integrals."""
+    from onega.kernels.schedule.measures import Presence, Window, total_times
+
+    here, run = Presence(*map(fixed, presence(schedule))), Window(first, last)
+    busy, running, present = total_times(on_processors(schedule), here, run)
+    capacity = schedule.cluster.procs
+    rates = schedule.rates
+    clock = float(rates.integral(rates.rates, last) - rates.integral(rates.rates, first))
+    wasted = wasted_capacity(schedule, first, last)
+    per_second = 1.0 / (last - first) if last > first else np.nan
+    effective = _work_done(schedule, first, last) * per_second
+    return {
+        "utilisation": busy * per_second / capacity,
+        **energy_totals(schedule, first, last),
+        "wasted_capacity": wasted,
+        "wasted_share": wasted / (capacity * clock) if clock > 0 else np.nan,
+        "effective_load": effective,
+        "potential_load": effective + wasted * per_second,
+        "mean_jobs_in_system": present * per_second,
+        "mean_jobs_running": running * per_second,
+        "mean_jobs_waiting": (present - running) * per_second,
+        "mean_rate": clock * per_second,
+    }
+
+
+def job_means(table: Floats, means: Floats) -> dict[str, float]:
+    """Means and quantiles of job measures, given as rows; the row of waits is put out of order."""
+    named = {f"mean_{name}": float(mean) for name, mean in zip(JOB_MEASURES, means, strict=True)}
+    median, p95, longest = _quantiles(table[JOB_MEASURES.index("wait")], (0.5, 0.95, 1.0))
+    return {
+        "mean_wait": named.pop("mean_wait"),
+        "median_wait": median,
+        "p95_wait": p95,
+        "max_wait": longest,
+        **named,
+    }
+
+
+def _quantiles(values: Floats, levels: tuple[float, ...]) -> list[float]:
+    """Quantiles that interpolate linearly, the bits of `numpy.quantile`, which takes longer."""
+    if not values.size:
+        return [np.nan] * len(levels)
+    places = [(values.size - 1) * level for level in levels]
+    below = [int(place) for place in places]
+    above = [min(place + 1, values.size - 1) for place in below]
+    values.partition(sorted({*below, *above}))
+    found = []
+    for place, low, high in zip(places, below, above, strict=True):
+        share, rise = place - low, float(values[high] - values[low])
+        near = float(values[low]) + rise * share
+        found.append(float(values[high]) - rise * (1 - share) if share >= 0.5 else near)
+    return found
+
+
+def _work_done(schedule: Schedule, first: float, last: float) -> float:
+    """Σ processors × work done from ``first`` to ``last``, in processor-seconds at rate 1."""
+    from onega.kernels.schedule.measures import weighted_sum
+
+    procs = schedule.workload.column("procs")
+    if schedule.chronicle is None and first <= schedule.begin and last >= schedule.last:
+        return float(weighted_sum(fixed(procs), fixed(schedule.work)))
+    if schedule.chronicle is None:
+        row, begin, stop = schedule.service_pieces()
+    else:
+        attempts = schedule.chronicle.attempts
+        row, begin, stop = attempts.row, attempts.begin, attempts.stop
+    rates = schedule.rates
+    begin, stop = np.clip(begin, first, last), np.clip(stop, first, last)
+    done = rates.integral(rates.rates, stop) - rates.integral(rates.rates, begin)
+    return float(weighted_sum(fixed(procs[row]), fixed(done)))
+
+
+def _told(schedule: Schedule, makespan: float) -> dict[str, Any]:
+    """Tell what only a detailed run can: how jobs ended, what was down, asleep, in vain."""
+    chronicle = schedule.chronicle
+    if chronicle is None:
+        return {}
+    counts = dict(chronicle.state.value_counts().iter_rows())
+    procs = schedule.workload.column("procs")
+    events = chronicle.events["event"]
+    whole = schedule.cluster.procs * makespan
+    shares = {
+        f"{one.name}_share": float(
+            np.sum(one.stretches.count * (one.stretches.until - one.stretches.since)) / whole
+        )
+        if whole > 0
+        else np.nan
+        for one in apart(schedule)
+    }
+    return {
+        **{f"{name}_jobs": int(counts.get(name, 0)) for name in STATES.categories},
+        "interruptions": int((events == "interrupted").sum()),
+        "node_failures": int((events == "failed").sum()),
+        "lost_work": float(np.sum(procs * chronicle.lost_work)),
+        **shares,
+    }
+
+
+def breakdown(schedule: Schedule, key: str | pl.Expr) -> pl.DataFrame:
+    """Jobs, area and mean measures by user, queue, width class, …."""
+    extra = schedule.workload.table.drop("job", "submit", "wait", "procs")
+    table = pl.concat([schedule.jobs, extra], how="horizontal")
+    classes = {"width": "procs", "runtime": "work"}
+    if isinstance(key, str) and key in classes:
+        power = pl.col(classes[key]).cast(pl.Float64).log(2).floor().clip(lower_bound=0)
+        group = pl.lit(2).pow(power.cast(pl.Int64)).alias(f"{key}_from")
+    elif isinstance(key, str):
+        if key not in table.columns:
+            raise ValueError(f"can't group by {key!r}; accepted: {', '.join(table.columns)}")
+        group = pl.col(key)
+    else:
+        group = key
+    area = pl.col("procs") * pl.col("service")
+    found = (
+        table.group_by(group)
+        .agg(
+            pl.len().alias("jobs"),
+            (area.sum() / float((table["procs"] * table["service"]).sum())).alias("share_of_area"),
+            *(
+                pl.col(name).mean().alias(f"mean_{name}")
+                for name in ("wait", "response", "slowdown", "bounded_slowdown")
+            ),
+            pl.col("wait").median().alias("median_wait"),
+            pl.col("wait").quantile(0.95, "linear").alias("p95_wait"),
+            pl.col("energy").sum().alias("energy"),
+        )
+        .sort(pl.nth(0))
+    )
+    meta = schedule.workload.meta
+    if isinstance(key, str) and meta.labels.get(key):
+        names = [meta.name_of(key, number) for number in found[key]]
+        found = found.insert_column(1, pl.Series("name", names, dtype=pl.String))
+    return found

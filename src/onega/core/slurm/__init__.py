@@ -1,0 +1,1 @@
+"""Parameters of Slurm's scheduler as data."""

@@ -1,0 +1,165 @@
+"""Parameters of Slurm's scheduler, as data: from their names, from text, from a slurm.conf."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from onega.core.errors import SimulationError
+from onega.core.slurm.conf import read_slurm_conf
+
+FINE_TEXT: Final = (
+    "bf_interval=1,bf_resolution=1,bf_window=10080,bf_max_job_test=2000,bf_continue,"
+    "sched_interval=1,sched_min_interval=0,batch_sched_delay=0,default_queue_depth=2000"
+)
+"""SchedulerParameters of a Slurm that looks every second, to the second, a week ahead."""
+
+NAMED: Final = {"stock": "", "fine": FINE_TEXT}
+
+_WITHOUT_EFFECT: Final = frozenset(
+    {
+        *("bf_continue", "bf_max_time", "max_sched_time", "bf_yield_interval", "bf_yield_sleep"),
+        *("sched_min_interval", "bf_node_space_size", "partition_job_depth"),
+    }
+)
+"""Parameters that guard the controller's computing time, which the model has plenty of."""
+
+
+_RANGES: Final = {
+    "bf_interval": (1, 10_800),
+    "bf_resolution": (1, 3600),
+    "bf_window": (1, 43_200),
+    "bf_max_job_test": (1, 1_000_000),
+    "sched_interval": (0, 86_400),
+    "batch_sched_delay": (0, 86_400),
+    "default_queue_depth": (0, 1_000_000),
+}
+"""What is accepted: Slurm's own bounds where its manual gives them, else a day and a million."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmParameters:
+    """What slurmctld's two schedulers do when; the defaults are those of Slurm 22.05.
+
+    Attributes
+    ----------
+    backfill
+        False for ``SchedulerType=sched/builtin``.
+    bf_interval
+        Seconds between two backfill cycles.
+    bf_resolution
+        Seconds to which reservations are rounded down.
+    bf_window
+        Minutes that plans look ahead.
+    bf_max_job_test
+        Jobs that a cycle looks at.
+    sched_interval
+        Seconds between two main passes over the whole queue.
+    batch_sched_delay
+        Seconds that a pass after a submission may be put off.
+    default_queue_depth
+        Jobs that any other main pass looks at.
+    defer
+        No main pass at each end of a job.
+    weight_age, weight_size, max_age, favour_small
+        PriorityWeightAge, PriorityWeightJobSize, PriorityMaxAge (seconds), PriorityFavorSmall of
+        priority/multifactor; both weights 0: first in, first out (priority/basic).
+    name
+        How the set is called in results.
+    ignored
+        SchedulerParameters that were given but that the model doesn't know.
+    """
+
+    backfill: bool = True
+    bf_interval: int = 30
+    bf_resolution: int = 60
+    bf_window: int = 1440
+    bf_max_job_test: int = 500
+    sched_interval: int = 60
+    batch_sched_delay: int = 3
+    default_queue_depth: int = 100
+    defer: bool = False
+    weight_age: float = 0.0
+    weight_size: float = 0.0
+    max_age: float = 7 * 86400.0
+    favour_small: bool = False
+    name: str = "stock"
+    ignored: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for key, (least, most) in _RANGES.items():
+            if not least <= getattr(self, key) <= most:
+                given = getattr(self, key)
+                raise SimulationError(f"{key} is a number from {least} to {most}; got {given}")
+        if not self.max_age > 0:
+            raise SimulationError(f"PriorityMaxAge is a time above 0; got {self.max_age:g} s")
+
+    @classmethod
+    def parse(cls, text: str) -> SlurmParameters:
+        """Take ``stock``, ``fine``, the path of a slurm.conf, or SchedulerParameters as text."""
+        given = text.strip()
+        if given.lower() in NAMED:
+            return cls.of({"schedulerparameters": NAMED[given.lower()]}, given.lower())
+        if Path(given).is_file():
+            return cls.of(read_slurm_conf(given), Path(given).name)
+        if re.fullmatch(r"\w+(=[\w.+-]*)?([,;]\w+(=[\w.+-]*)?)*", given) and "=" in given:
+            return cls.of({"schedulerparameters": given.replace(";", ",")}, given)
+        raise SimulationError(
+            f"slurm parameters {text!r} are neither {' nor '.join(NAMED)}, nor a slurm.conf, "
+            "nor SchedulerParameters such as bf_interval=30;bf_resolution=60"
+        )
+
+    @classmethod
+    def of(cls, conf: Mapping[str, str], name: str = "slurm.conf") -> SlurmParameters:
+        """Take the keywords of a slurm.conf (in lower case)."""
+        changes: dict[str, Any] = {"name": name}
+        ignored = []
+        known = set(cls.__dataclass_fields__) - {"backfill", "name", "ignored"}
+        for word in conf.get("schedulerparameters", "").split(","):
+            key, _, value = word.strip().partition("=")
+            key = key.lower()
+            if key == "defer":
+                changes[key] = True
+            elif key in known and key.startswith(("bf_", "sched_", "batch_", "default_")):
+                changes[key] = _number(key, value)
+            elif key and key not in _WITHOUT_EFFECT:
+                ignored.append(word.strip())
+        if conf.get("schedulertype", "sched/backfill").lower() == "sched/builtin":
+            changes["backfill"] = False
+        if conf.get("prioritytype", "").lower() == "priority/multifactor":
+            changes["weight_age"] = float(_number("", conf.get("priorityweightage", "0")))
+            changes["weight_size"] = float(_number("", conf.get("priorityweightjobsize", "0")))
+            changes["favour_small"] = conf.get("priorityfavorsmall", "no").lower() == "yes"
+            changes["max_age"] = slurm_duration(conf.get("prioritymaxage", "7-0"))
+        return replace(cls(), **changes, ignored=tuple(ignored))
+
+    def __str__(self) -> str:
+        return "slurm" if self.name == "stock" else f"slurm:{self.name}"
+
+
+def _number(key: str, value: str) -> int:
+    if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", value):
+        raise SimulationError(f"{key or 'a weight'} is a whole number, got {value[:60]!r}")
+    return int(value)
+
+
+def slurm_duration(text: str) -> float:
+    """Read Slurm's times: minutes, minutes:seconds, h:m:s, days-hours[:minutes[:seconds]]."""
+    days, dash, rest = text.strip().rpartition("-")
+    try:
+        if len(text) > 60:
+            raise ValueError
+        parts = [int(part) for part in rest.split(":")]
+        if dash:
+            hours, minutes, seconds = (*parts, 0, 0)[:3]
+            return int(days) * 86400.0 + hours * 3600 + minutes * 60 + seconds
+        if len(parts) == 3:
+            return parts[0] * 3600.0 + parts[1] * 60 + parts[2]
+        return parts[0] * 60.0 + (parts[1] if len(parts) > 1 else 0)
+    except (ValueError, TypeError):
+        raise SimulationError(
+            f"not a time of Slurm: {text[:60]!r}; e.g. 90, 1:30:00, 7-0"
+        ) from None

@@ -1,0 +1,64 @@
+"""The machine's own clock: its time zone, as far as the log tells."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.core.workload.meta import Meta
+
+Ints = npt.NDArray[np.int64]
+
+
+def local_zone(meta: Meta) -> tuple[tzinfo, str, str]:
+    """Return the machine's own time zone, its name, and where it is known from.
+
+    The zone's name if the log has one, else its offset from Greenwich, else UTC.
+    """
+    if meta.timezone is not None:
+        try:
+            return ZoneInfo(meta.timezone), meta.timezone, "the log's time zone"
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            pass
+    unknown = "" if meta.timezone is None else f" (its zone {meta.timezone!r} is unknown)"
+    if meta.utc_offset is not None and abs(meta.utc_offset) < 86400:
+        zone = timezone(timedelta(seconds=meta.utc_offset))
+        return zone, str(zone), f"the log's offset from UTC{unknown}, without summer time"
+    return UTC, "UTC", f"nothing: the log has no time zone{unknown}"
+
+
+def local_moment(meta: Meta, seconds: float) -> datetime | None:
+    """Return when ``seconds`` after the epoch is in the machine's own time.
+
+    None for a log without an epoch, and for times that no calendar has.
+    """
+    if meta.epoch is None:
+        return None
+    try:
+        return datetime.fromtimestamp(meta.epoch + seconds, tz=local_zone(meta)[0])
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def utc_offsets(seconds: Ints, zone: tzinfo) -> Ints:
+    """Seconds east of Greenwich at each moment.
+
+    Most days have one offset, looked up once. On the few days on which it changes, it is looked up
+    for every quarter of an hour: zones change at whole quarters only.
+    """
+    days, place = np.unique(seconds // 86400, return_inverse=True)
+    begin = _looked_up(days * 86400, zone)
+    changing = (begin != _looked_up((days + 1) * 86400, zone))[place]
+    offsets = begin[place]
+    if changing.any():
+        quarters, place = np.unique(seconds[changing] // 900, return_inverse=True)
+        offsets[changing] = _looked_up(quarters * 900, zone)[place]
+    return offsets
+
+
+def _looked_up(seconds: Ints, zone: tzinfo) -> Ints:
+    found = (datetime.fromtimestamp(one, tz=zone).utcoffset() for one in seconds.tolist())
+    return np.array([0 if one is None else int(one.total_seconds()) for one in found])

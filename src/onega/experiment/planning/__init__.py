@@ -1,0 +1,1 @@
+"""The machine, policy or load that meets targets, and trade-offs."""

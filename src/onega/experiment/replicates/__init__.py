@@ -1,0 +1,1 @@
+"""The same question on many workloads: resamples, models, policies compared."""

@@ -1,0 +1,1 @@
+"""The stability boundary: formulas and the saturated simulator behind one function."""

@@ -1,0 +1,1 @@
+"""Thousands of simulations over a grid, in a store that survives a kill."""

@@ -1,0 +1,1 @@
+"""Users who see the queue: feedback measured and closed loops."""

@@ -1,0 +1,1 @@
+"""Many independent tasks on threads, processes or a Dask cluster."""

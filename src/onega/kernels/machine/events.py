@@ -1,0 +1,211 @@
+"""What happens to the machine: the table's events, reservations, capacities that change."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onega.kernels.jit import compiled
+from onega.kernels.machine import codes
+from onega.kernels.machine.leave import cancel, interrupt, kill
+from onega.kernels.machine.log import note, note_stretch
+from onega.kernels.machine.nodes import change_free, refresh
+from onega.kernels.machine.sleep import end_idle
+from onega.kernels.machine.state import AHEAD, COMPLETES, GONE, LAUNCHES, NONE, WAITS, Machine
+
+CANCEL, INTERRUPT, KILL, LEAVE = codes.CANCEL, codes.INTERRUPT, codes.KILL, codes.LEAVE
+FAIL, RETURN, DRAIN = codes.FAIL, codes.RETURN, codes.DRAIN
+FAILED, RETURNED, DRAINED = codes.FAILED, codes.RETURNED, codes.DRAINED
+RESERVED, RELEASED, CAPACITY = codes.RESERVED, codes.RELEASED, codes.CAPACITY
+IGNORED, DOWN = codes.IGNORED, codes.DOWN
+
+
+@compiled
+def _is_on(m: Machine, place: int, n: int) -> bool:
+    """Tell whether a running job has chunks on a node."""
+    k = m.slots[place].link
+    while k >= 0:
+        if m.links[k].node == n:
+            return True
+        k = m.links[k].following
+    return False
+
+
+@compiled
+def _first_on(m: Machine, n: int, by_end: bool) -> int:  # noqa: FBT001
+    """Return the job on a node that started first, or is expected to end first; −1: none."""
+    best = NONE
+    for k in range(m.clock[0].ends):
+        place = m.ends[k].slot
+        if _is_on(m, place, n) and (best < 0 or m.slots[place].seq < m.slots[best].seq):
+            best = place
+            if by_end:
+                break
+    return m.slots[best].job if best >= 0 else NONE
+
+
+@compiled
+def _fail(m: Machine, n: int) -> None:
+    """Let a node go down, and interrupt all jobs on it in the order of their starts."""
+    node = m.nodes[n]
+    note(m, FAILED, NONE, n)
+    node.up = 0
+    node.down_since = m.clock[0].now
+    refresh(m, n)
+    if node.jobs == 0:
+        end_idle(m, n, node.since, node.cores)
+    while node.jobs > 0:
+        interrupt(m, _first_on(m, n, False), n)  # noqa: FBT003
+
+
+@compiled
+def _return(m: Machine, n: int) -> None:
+    """Let a node be up, and take jobs again."""
+    node, now = m.nodes[n], m.clock[0].now
+    note(m, RETURNED, NONE, n)
+    node.draining = 0
+    if node.up == 0:
+        note_stretch(m, DOWN, node.down_since, now, node.cores, NONE, n)
+        node.up = 1
+        node.since = now
+    refresh(m, n)
+
+
+@compiled
+def _node_event(m: Machine, code: int, n: int) -> bool:
+    """Handle FAIL, RETURN or DRAIN; False if there is nothing to do."""
+    node = m.nodes[n]
+    if code == FAIL and node.up > 0:
+        _fail(m, n)
+    elif code == RETURN and node.usable == 0:
+        _return(m, n)
+    elif code == DRAIN and node.usable > 0:
+        note(m, DRAINED, NONE, n)
+        node.draining = 1
+        refresh(m, n)
+    else:
+        return False
+    return True
+
+
+@compiled
+def _job_event(m: Machine, code: int, number: int) -> bool:
+    """Handle CANCEL, INTERRUPT, KILL or LEAVE; False if there is nothing to do."""
+    phase = m.jobs[number].phase
+    runs = LAUNCHES <= phase <= COMPLETES
+    if (phase == WAITS and code != INTERRUPT) or (phase == AHEAD and code in (CANCEL, LEAVE)):
+        cancel(m, number)
+    elif runs and code == INTERRUPT:
+        interrupt(m, number, -1)
+    elif runs and code == KILL:
+        kill(m, number)
+    else:
+        return False
+    return True
+
+
+@compiled
+def _change(m: Machine) -> None:
+    """Something has changed for everybody."""
+    m.clock[0].pass_due = 1
+    m.planned.plan[0].stale = 1
+    m.planned.plan[0].version += 1
+
+
+@compiled
+def _table(m: Machine) -> None:
+    """Handle the table's events that are due."""
+    clock, events = m.clock[0], m.tables.events
+    while clock.next_row < events.size and events[clock.next_row].time <= clock.now:
+        row = events[clock.next_row]
+        clock.next_row += 1
+        if row.code in (FAIL, RETURN, DRAIN):
+            handled = _node_event(m, row.code, row.node)
+        else:
+            handled = _job_event(m, row.code, row.job)
+        if handled:
+            _change(m)
+        elif row.code != LEAVE:
+            note(m, IGNORED, row.job, row.node)
+
+
+@compiled
+def _withhold(m: Machine, row: int, sign: float) -> None:
+    """Withhold a reservation's amounts on its node, or give them back."""
+    n = m.tables.booked[row].node
+    for k in range(m.needs.shape[1]):
+        change_free(m, n, k, -sign * m.tables.amounts[row, k])
+    _change(m)
+
+
+@compiled
+def _is_overbooked(m: Machine, n: int) -> bool:
+    least = 0.0
+    for k in range(m.needs.shape[1]):
+        least = min(least, m.free[n, k])
+    return least < 0.0
+
+
+@compiled
+def _calendar(m: Machine) -> None:
+    """Let reservations end and begin, and capacities change."""
+    clock, tables = m.clock[0], m.tables
+    while clock.next_end < tables.booked.size:
+        row = tables.by_end[clock.next_end]
+        if tables.booked[row].end > clock.now:
+            break
+        _withhold(m, row, -1.0)
+        note(m, RELEASED, NONE, tables.booked[row].node)
+        clock.next_end += 1
+    while clock.next_begin < tables.booked.size:
+        row = clock.next_begin
+        if tables.booked[row].begin > clock.now:
+            break
+        n = tables.booked[row].node
+        clock.next_begin += 1
+        _withhold(m, row, 1.0)
+        note(m, RESERVED, NONE, n)
+        while _is_overbooked(m, n) and m.nodes[n].jobs > 0:
+            interrupt(m, _first_on(m, n, True), n)  # noqa: FBT003
+    while clock.next_step < tables.steps.size:
+        step = tables.steps[clock.next_step]
+        if step.time > clock.now:
+            break
+        resource = m.resources[step.resource]
+        resource.free += step.capacity - resource.capacity
+        resource.capacity = step.capacity
+        clock.next_step += 1
+        _change(m)
+        note(m, CAPACITY, NONE, NONE)
+        m.logs.lines[clock.logged - 1].node = step.number
+
+
+@compiled
+def happen(m: Machine) -> None:
+    """Handle everything that happens to the machine now, in its order."""
+    _table(m)
+    _calendar(m)
+
+
+@compiled
+def next_event(m: Machine) -> float:
+    """Return when the next of these events is; ∞ if there is none."""
+    clock, tables = m.clock[0], m.tables
+    following = np.inf
+    # A job that will never wait again has no patience to lose: nothing happens then. (The table's
+    # last row is when a run ends in which a job never starts.)
+    while (
+        clock.next_row < tables.events.size - 1
+        and tables.events[clock.next_row].code == LEAVE
+        and m.jobs[tables.events[clock.next_row].job].phase == GONE
+    ):
+        clock.next_row += 1
+    if clock.next_row < tables.events.size:
+        following = tables.events[clock.next_row].time
+    if clock.next_end < clock.next_begin or clock.next_begin < tables.booked.size:
+        if clock.next_end < tables.booked.size:
+            following = min(following, tables.booked[tables.by_end[clock.next_end]].end)
+        if clock.next_begin < tables.booked.size:
+            following = min(following, tables.booked[clock.next_begin].begin)
+    if clock.next_step < tables.steps.size:
+        following = min(following, tables.steps[clock.next_step].time)
+    return following

@@ -1,0 +1,166 @@
+"""How jobs leave: done, interrupted, killed, cancelled, dropped."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onega.kernels.jit import compiled
+from onega.kernels.machine import codes
+from onega.kernels.machine.log import note
+from onega.kernels.machine.queue import dequeue, enqueue
+from onega.kernels.machine.running import release, stop_work, work_left
+from onega.kernels.machine.state import AHEAD, COMPLETES, GONE, WAITS, WORKS, Machine
+from onega.kernels.pool.engine import FIXED, WORKLOAD, control_departure
+from onega.kernels.pool.engine import clock as work_clock
+from onega.kernels.structures.heap import heap_push, heap_remove
+
+COMPLETED, TIMEOUT, CANCELLED, KILLED, LOST, DROPPED = (
+    codes.COMPLETED, codes.TIMEOUT, codes.CANCELLED, codes.KILLED, codes.LOST, codes.DROPPED,
+)  # fmt: skip
+ENDED_DROPPED, INTERRUPTED, REQUEUED = codes.ENDED_DROPPED, codes.INTERRUPTED, codes.REQUEUED
+LOSE, CHECKPOINT = codes.LOSE, codes.CHECKPOINT
+FIRST_ENDS, LAST_ENDS = codes.ENDED_COMPLETED, codes.ENDED_LOST
+
+
+@compiled
+def _event_of(state: int) -> int:
+    """Return what the log calls an end."""
+    return FIRST_ENDS + state if state < LOST else LAST_ENDS + state - LOST
+
+
+@compiled
+def _close(m: Machine, number: int, state: int) -> None:
+    """Let a job be gone."""
+    job = m.jobs[number]
+    job.phase = GONE
+    job.state = state
+    job.end = m.clock[0].now
+    m.clock[0].gone += 1
+    note(m, _event_of(state), number, -1)
+
+
+@compiled
+def _next_dropped(m: Machine, number: int) -> int:
+    """Return the next of those who wait for a job's end who isn't gone; −1: none."""
+    child = m.jobs[number].child
+    while child >= 0 and m.jobs[child].phase != AHEAD:
+        child = m.jobs[child].sibling
+    return child
+
+
+@compiled
+def _drop_children(m: Machine, number: int) -> None:
+    """Let those go who wait for a job that didn't end well, and those who wait for them."""
+    clock, top = m.clock[0], number
+    # Depth first without a stack: a job that never runs has no slot, so that one has the way back.
+    while True:
+        child = _next_dropped(m, number)
+        if child >= 0:
+            _close(m, child, DROPPED)
+            clock.pending -= 1
+            m.jobs[child].slot = number
+            number = child
+        elif number == top:
+            return
+        else:
+            number = m.jobs[number].slot
+
+
+@compiled
+def depart(m: Machine, number: int, state: int) -> None:
+    """Let a job leave for good; those who wait for its end hear of it; the rate is decided on."""
+    clock = m.clock[0]
+    was_in = m.jobs[number].phase != AHEAD
+    _close(m, number, state)
+    if m.jobs[number].child >= 0:
+        if state <= TIMEOUT:
+            child = m.jobs[number].child
+            while child >= 0:
+                if m.jobs[child].phase == AHEAD:
+                    heap_push(m.later, child, clock.now + m.jobs[child].think, child)
+                child = m.jobs[child].sibling
+        else:
+            _drop_children(m, number)
+    if was_in:
+        clock.departed += 1
+        if clock.control != FIXED:
+            control_departure(clock, m.levels, m.tables.draws, m.logs.switches, number)
+
+
+@compiled
+def finish(m: Machine, place: int) -> None:
+    """Let a job leave that has done its work; it is in no heap any more."""
+    number = m.slots[place].job
+    release(m, place)
+    depart(m, number, TIMEOUT if m.jobs[number].limited > 0 else COMPLETED)
+
+
+@compiled
+def _take_off(m: Machine, number: int) -> float:
+    """Take a job off its processors; return the work it has done (−1: all, and it has left)."""
+    clock, job = m.clock[0], m.jobs[number]
+    place = job.slot
+    slot = m.slots[place]
+    if job.phase == COMPLETES:
+        heap_remove(m.time, place)
+        finish(m, place)
+        return -1.0
+    done = 0.0
+    if job.phase == WORKS:
+        heap_remove(m.work, place)
+        stop_work(m, slot)
+        done = work_clock(clock) - slot.begun
+    else:
+        heap_remove(m.time, place)
+        clock.launching -= 1
+        if clock.control == WORKLOAD:
+            clock.work_waiting -= work_left(m, job, slot.option)
+    release(m, place)
+    return done
+
+
+@compiled
+def interrupt(m: Machine, number: int, node: int) -> None:
+    """Interrupt a running job: what becomes of it is a rule of the machine."""
+    clock, rules, job = m.clock[0], m.rules[0], m.jobs[number]
+    done = _take_off(m, number)
+    if done < 0.0:
+        return
+    kept = 0.0
+    if rules.on_interrupt == CHECKPOINT:
+        kept = np.floor(done / rules.checkpoint) * rules.checkpoint
+    job.saved += kept
+    job.lost += done - kept
+    note(m, INTERRUPTED, number, node)
+    if rules.on_interrupt == LOSE:
+        depart(m, number, LOST)
+        return
+    job.phase = WAITS
+    note(m, REQUEUED, number, -1)
+    enqueue(m, number)
+    if clock.control == WORKLOAD:
+        clock.work_waiting += work_left(m, job, job.option)
+
+
+@compiled
+def kill(m: Machine, number: int) -> None:
+    """Let a running job leave for good."""
+    done = _take_off(m, number)
+    if done >= 0.0:
+        m.jobs[number].lost += done
+        depart(m, number, KILLED)
+
+
+@compiled
+def cancel(m: Machine, number: int) -> None:
+    """Let a job leave that waits, or hasn't been submitted yet."""
+    clock, job = m.clock[0], m.jobs[number]
+    if job.phase == AHEAD:
+        if job.by_clock == 0:
+            clock.pending -= 1
+        depart(m, number, CANCELLED)
+        return
+    dequeue(m, number)
+    if clock.control == WORKLOAD:
+        clock.work_waiting -= work_left(m, job, max(job.option, job.first_option))
+    depart(m, number, CANCELLED if np.isnan(job.start) else KILLED)

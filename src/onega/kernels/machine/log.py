@@ -1,0 +1,64 @@
+"""What happened, line by line. There is room: the loop asks before each instant."""
+
+from __future__ import annotations
+
+from onega.kernels.jit import compiled
+from onega.kernels.machine.state import NONE, Machine
+
+
+@compiled
+def note(m: Machine, event: int, job: int, node: int) -> None:
+    """Write a line of the event log; the node goes by its own number."""
+    clock = m.clock[0]
+    line = m.logs.lines[clock.logged]
+    line.time = clock.now
+    line.event = event
+    line.job = job
+    line.node = m.nodes[node].number if node >= 0 else NONE
+    clock.logged += 1
+
+
+@compiled
+def note_stretch(
+    m: Machine, kind: int, since: float, until: float, procs: int, depth: int, node: int
+) -> None:
+    """Write down processors without a job for some time, unless for none."""
+    if until > since:
+        clock = m.clock[0]
+        line = m.logs.stretches[clock.stretches]
+        line.kind = kind
+        line.since = since
+        line.until = until
+        line.procs = procs
+        line.depth = depth
+        line.node = m.nodes[node].number
+        clock.stretches += 1
+
+
+@compiled
+def has_room(m: Machine, following: float) -> bool:
+    """Tell whether all that may happen at one instant has room in the logs."""
+    clock, rules, logs, tables = m.clock[0], m.rules[0], m.logs, m.tables
+    coming = clock.next_job
+    while coming < rules.jobs and m.jobs[coming].submit <= following:
+        coming += 1
+    jobs = clock.waiting + clock.holding + coming - clock.next_job + clock.pending
+    rows = clock.next_row
+    while rows < tables.events.size and tables.events[rows].time <= following:
+        rows += 1
+    happening = rows - clock.next_row + tables.steps.size - clock.next_step
+    if tables.booked.size > 0:
+        happening += 2 * tables.booked.size
+    lines = 6 * jobs + 2 * rules.nodes + happening + 16
+    stretches = 8 * rules.nodes + 16
+    if rules.sleeps > 0 and rules.pooled:
+        entries = jobs
+        for k in range(rules.parts):
+            entries += m.partitions[k].entries
+        stretches += 4 * entries
+    return (
+        clock.logged + lines <= logs.lines.size
+        and clock.stretches + stretches <= logs.stretches.size
+        and clock.sequence + jobs <= logs.attempts.size
+        and clock.switches + 2 <= logs.switches.size
+    )

@@ -1,0 +1,270 @@
+"""One portion of a run of the machine in detail: what happens at each instant, in its order.
+
+1. Launches that are over: work begins. 2. Completions, in the order of their starts. 3. The table's
+events, the calendar, wake-ahead timers. 4. Submissions by row. 5. A scheduling pass, if a job left,
+something happened to the machine, or a job came. Each arrival and departure is followed by the
+decision of the rate control.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from onega.kernels.jit import by_reference, compiled, kernel
+from onega.kernels.machine.codes import DOWN, IDLE, SUBMITTED
+from onega.kernels.machine.events import happen, next_event
+from onega.kernels.machine.leave import finish
+from onega.kernels.machine.log import has_room, note, note_stretch
+from onega.kernels.machine.placement import place
+from onega.kernels.machine.plan import forget
+from onega.kernels.machine.queue import enqueue
+from onega.kernels.machine.running import begin_work, expect_left, occupy, stop_work, work_left
+from onega.kernels.machine.schedule import schedule
+from onega.kernels.machine.sleep import fire_timers, pop_idle
+from onega.kernels.machine.state import (
+    AHEAD,
+    COMPLETES,
+    LAUNCHES,
+    NONE,
+    WAITS,
+    WORKS,
+    Ints,
+    Machine,
+)
+from onega.kernels.machine.usage import priority_key, unit
+from onega.kernels.pool.engine import (
+    DONE,
+    FIXED,
+    LOG_FULL,
+    MORE,
+    WORKLOAD,
+    advance,
+    control_arrival,
+    end_time,
+)
+from onega.kernels.pool.engine import clock as work_clock
+from onega.kernels.structures.heap import heap_pop, heap_push
+
+
+@compiled
+def _next_time(m: Machine) -> float:
+    """Return when something happens next; ∞ if nothing does."""
+    clock, jobs = m.clock[0], m.jobs
+    following = np.inf
+    if m.work.size[0] > 0:
+        following = end_time(clock, m.work.entry[0].key)
+    if m.time.size[0] > 0:
+        following = min(following, m.time.entry[0].key)
+    # Jobs that were cancelled while their submission was to come won't: nothing happens then.
+    while m.later.size[0] > 0 and jobs[m.later.entry[0].slot].phase != AHEAD:
+        heap_pop(m.later)
+    if m.later.size[0] > 0:
+        following = min(following, m.later.entry[0].key)
+    while clock.next_job < jobs.size and (
+        jobs[clock.next_job].by_clock == 0 or jobs[clock.next_job].phase != AHEAD
+    ):
+        clock.next_job += 1
+    if clock.next_job < jobs.size:
+        following = min(following, jobs[clock.next_job].submit)
+    following = min(following, next_event(m))
+    return max(min(following, clock.timer), clock.now)
+
+
+@compiled
+def _add_due(m: Machine, count: int, number: int) -> None:
+    """Enter a slot that ends now, by the order of starts."""
+    due, seq = m.due, m.slots[number].seq
+    at = count
+    while at > 0 and due[at - 1].seq > seq:
+        due[at] = due[at - 1]
+        at -= 1
+    due[at].seq = seq
+    due[at].slot = number
+
+
+@compiled
+def _completions(m: Machine) -> None:
+    """Begin the work of launched jobs, begin completions, end jobs in the order of their starts."""
+    clock, count = m.clock[0], 0
+    while m.time.size[0] > 0 and m.time.entry[0].key <= clock.now:
+        number = heap_pop(m.time)
+        if m.jobs[m.slots[number].job].phase == LAUNCHES:
+            begin_work(m, number)
+        else:
+            _add_due(m, count, number)
+            count += 1
+    while m.work.size[0] > 0 and end_time(clock, m.work.entry[0].key) <= clock.now:
+        number = heap_pop(m.work)
+        slot = m.slots[number]
+        job = m.jobs[slot.job]
+        stop_work(m, slot)
+        job.phase = COMPLETES
+        if job.completion > 0.0:
+            heap_push(m.time, number, clock.now + job.completion, slot.seq)
+        else:
+            _add_due(m, count, number)
+            count += 1
+    for k in range(count):
+        finish(m, m.due[k].slot)
+
+
+@compiled
+def _submit(m: Machine, number: int, time: float) -> None:
+    """Let a job come, and wait for the next pass."""
+    clock, job = m.clock[0], m.jobs[number]
+    job.submitted = time
+    job.phase = WAITS
+    clock.arrived += 1
+    clock.pass_due = 1
+    note(m, SUBMITTED, number, NONE)
+    if m.rules[0].factors > 0:
+        job.key = priority_key(m, number, unit(m))
+    if clock.control != FIXED:
+        if clock.control == WORKLOAD:
+            clock.work_waiting += work_left(m, job, job.first_option)
+        control_arrival(clock, m.levels, m.tables.draws, m.logs.switches, number)
+    enqueue(m, number)
+
+
+@compiled
+def _first_dependent(m: Machine) -> int:
+    """Return the first row of those whose time has come after another's end; behind all: none."""
+    first = m.jobs.size
+    for k in range(m.later.size[0]):
+        entry = m.later.entry[k]
+        if entry.key <= m.clock[0].now and m.jobs[entry.slot].phase == AHEAD:
+            first = min(first, entry.slot)
+    return first
+
+
+@compiled
+def _submissions(m: Machine) -> None:
+    """Let all jobs come whose time it is, by row."""
+    clock, jobs = m.clock[0], m.jobs
+    while True:
+        dependent = jobs.size
+        if m.later.size[0] > 0 and m.later.entry[0].key <= clock.now:
+            dependent = _first_dependent(m)
+        while clock.next_job < jobs.size and (
+            jobs[clock.next_job].by_clock == 0 or jobs[clock.next_job].phase != AHEAD
+        ):
+            clock.next_job += 1
+        by_clock = jobs.size
+        if clock.next_job < jobs.size and jobs[clock.next_job].submit <= clock.now:
+            by_clock = clock.next_job
+        if dependent < by_clock:
+            _submit(m, dependent, clock.now)
+            clock.pending -= 1
+        elif by_clock < jobs.size:
+            clock.next_job += 1
+            _submit(m, by_clock, jobs[by_clock].submit)
+        else:
+            return
+
+
+@compiled
+def _instant(m: Machine, own: Any) -> int:  # noqa: ANN401
+    """Everything that happens now; MORE, BAD_KEY, or QUEUE_FULL (then call `schedule` again)."""
+    clock = m.clock[0]
+    _completions(m)
+    happen(m)
+    if clock.timer <= clock.now:
+        fire_timers(m)
+    _submissions(m)
+    result = MORE
+    if clock.pass_due > 0:
+        result = schedule(m, own)
+    if clock.control == WORKLOAD and clock.waiting + clock.launching == 0:
+        clock.work_waiting = 0.0
+    return result
+
+
+@compiled
+def _close(m: Machine) -> None:
+    """Write down the stretches that last to the end of the run."""
+    clock, rules = m.clock[0], m.rules[0]
+    for n in range(m.nodes.size):
+        node = m.nodes[n]
+        if node.up == 0:
+            note_stretch(m, DOWN, node.down_since, clock.now, node.cores, NONE, n)
+        elif rules.sleeps > 0 and rules.pooled == 0 and node.jobs == 0:
+            note_stretch(m, IDLE, node.since, clock.now, node.cores, NONE, n)
+    if rules.sleeps > 0 and rules.pooled > 0:
+        for k in range(m.partitions.size):
+            part = m.partitions[k]
+            for at in range(part.stack, part.stack + part.entries):
+                idle = m.idle[at]
+                note_stretch(m, IDLE, idle.since, clock.now, idle.procs, NONE, part.first)
+
+
+@kernel
+def run(m: Machine, own: Any, rounds: int) -> int:  # noqa: ANN401
+    """Go through at most ``rounds`` instants; return why it stopped.
+
+    DONE: all have left, or nothing can happen any more; MORE: call again; LOG_FULL, QUEUE_FULL:
+    make the logs, or the plan, larger, then call again; BAD_KEY: the priority function gave NaN for
+    job ``culprit``.
+    """
+    m = by_reference(m)
+    clock = m.clock[0]
+    for _ in range(rounds):
+        if clock.serving >= 0:  # a pass that needed more space goes on
+            result = schedule(m, own)
+            if result != MORE:
+                return result
+            clock.pass_due = 0
+        following = _next_time(m)
+        if not has_room(m, following):
+            return LOG_FULL
+        if clock.gone == m.jobs.size or (following == np.inf and clock.control != WORKLOAD):
+            _close(m)
+            return DONE
+        level = clock.level
+        if not advance(clock, m.levels, m.logs.switches, following):
+            _close(m)
+            return DONE
+        if clock.level != level:
+            clock.pass_due = 1
+        result = _instant(m, own)
+        if result != MORE:
+            return result
+        clock.pass_due = 0
+    return MORE
+
+
+@kernel
+def load(m: Machine, initial: Ints) -> int:
+    """Put jobs onto an empty machine that run at the beginning; return one that doesn't fit, or −1."""  # noqa: E501
+    m = by_reference(m)
+    clock = m.clock[0]
+    forget(m)
+    v = work_clock(clock)
+    for number in initial:
+        job = m.jobs[number]
+        part, option = m.partitions[job.partition], job.first_option
+        for g in range(m.resources.size):
+            if m.demand[option, g] > m.resources[g].free:
+                return number
+        if not place(m, part, m.free, option, -np.inf, np.inf):
+            return number
+        if m.rules[0].sleeps > 0 and m.rules[0].pooled > 0:
+            pop_idle(m, part, m.options[option].procs)
+        done = job.saved
+        job.saved = 0.0
+        number_of = occupy(m, number, option, v - done + expect_left(m, job, option))
+        slot = m.slots[number_of]
+        attempt = m.logs.attempts[slot.seq]
+        attempt.start = attempt.begin = job.start
+        job.submitted = job.submit
+        job.phase = WORKS
+        slot.begun = v - done
+        slot.done = slot.begun + work_left(m, job, option)
+        heap_push(m.work, number_of, slot.done, slot.seq)
+        clock.running += 1
+        clock.arrived += 1
+        if clock.control == WORKLOAD:
+            clock.ends_running += slot.done
+    m.planned.plan[0].stale = 1
+    return -1

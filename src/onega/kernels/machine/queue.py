@@ -1,0 +1,141 @@
+"""Queues of the partitions: who waits, by (rank, key, job)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from onega.kernels.jit import compiled, shift
+from onega.kernels.machine.codes import MULTIFACTOR, OWN, STATIC
+from onega.kernels.machine.state import Machine, Record, Records
+from onega.kernels.machine.usage import priority_key, unit
+from onega.kernels.pool.keyed import builtin_key
+
+
+@compiled
+def _is_before(one: Record, rank: int, key: float, job: int) -> bool:
+    if one.rank != rank:
+        return one.rank < rank
+    if one.key != key:
+        return one.key < key
+    return one.job < job
+
+
+@compiled
+def _place_of(queue: Records, low: int, high: int, rank: int, key: float, job: int) -> int:
+    """Return the first place of queue[low:high] that doesn't come before."""
+    while low < high:
+        middle = (low + high) >> 1
+        if _is_before(queue[middle], rank, key, job):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def enqueue(m: Machine, number: int) -> None:
+    """Let a job wait in its partition's queue."""
+    job = m.jobs[number]
+    part, plan = m.partitions[job.partition], m.planned.plan[0]
+    first, last = part.queue, part.queue + part.waiting
+    key = job.key if part.order != STATIC else 0.0
+    place = _place_of(m.queue, first, last, job.rank, key, number)
+    shift(m.queue, place + 1, place, last - place)
+    entry = m.queue[place]
+    entry.rank = job.rank
+    entry.key = key
+    entry.job = number
+    option, count = job.first_option, job.options
+    if job.option >= 0:  # it has run, and keeps its shape
+        option, count = job.option, 1
+    entry.procs = np.inf
+    for k in range(option, option + count):
+        shape = m.options[k]
+        entry.procs = min(entry.procs, shape.chunks * m.needs[shape.chunk, 0])
+    part.waiting += 1
+    if place - first < part.decided:
+        plan.stale = 1
+    part.seen = min(part.seen, place - first)
+    m.clock[0].waiting += 1
+
+
+@compiled
+def dequeue(m: Machine, number: int) -> None:
+    """Take a job that doesn't start out of its queue."""
+    job = m.jobs[number]
+    part = m.partitions[job.partition]
+    first, last = part.queue, part.queue + part.waiting
+    place = first
+    if part.order == STATIC:
+        place = _place_of(m.queue, first, last, job.rank, 0.0, number)
+    while m.queue[place].job != number:
+        place += 1
+    shift(m.queue, place, place + 1, last - place - 1)
+    part.waiting -= 1
+    m.planned.plan[0].stale = 1
+    m.clock[0].waiting -= 1
+
+
+@compiled
+def _sort(queue: Records, first: int, last: int) -> None:
+    """Sort queue[first:last], nearly sorted as it is."""
+    for k in range(first + 1, last):
+        rank, key, job = queue[k].rank, queue[k].key, queue[k].job
+        if _is_before(queue[k - 1], rank, key, job):
+            continue
+        procs = queue[k].procs
+        place = _place_of(queue, first, k, rank, key, job)
+        shift(queue, place + 1, place, k - place)
+        queue[place].rank = rank
+        queue[place].key = key
+        queue[place].job = job
+        queue[place].procs = procs
+
+
+@compiled
+def renew_priorities(m: Machine) -> None:
+    """Compute the multifactor keys of all who wait, if it is time to."""
+    clock, rules = m.clock[0], m.rules[0]
+    if rules.factors == 0 or clock.now < clock.keys_due:
+        return
+    clock.keys_due = clock.now + rules.period
+    growth = unit(m)
+    for number in range(rules.parts):
+        part = m.partitions[number]
+        first, last = part.queue, part.queue + part.waiting
+        ordered = True
+        for k in range(first, last):
+            entry = m.queue[k]
+            job = m.jobs[entry.job]
+            job.key = priority_key(m, entry.job, growth)
+            if part.order == MULTIFACTOR:
+                entry.key = job.key
+                if k > first and ordered:
+                    ordered = _is_before(m.queue[k - 1], entry.rank, entry.key, entry.job)
+        if not ordered:
+            _sort(m.queue, first, last)
+            m.planned.plan[0].stale = 1
+
+
+@compiled
+def sort_by_time(m: Machine, part: Record, own: Any) -> bool:  # noqa: ANN401
+    """Sort a queue by its key of the time; False: ``culprit`` has none."""
+    clock = m.clock[0]
+    first, last = part.queue, part.queue + part.waiting
+    for k in range(first, last):
+        entry = m.queue[k]
+        job = m.jobs[entry.job]
+        shape = m.options[job.first_option]
+        if part.order == OWN:
+            entry.key = own(clock.now, job.submitted, shape.expect, float(shape.procs))
+            if np.isnan(entry.key):
+                clock.culprit = entry.job
+                return False
+        else:
+            entry.key = builtin_key(
+                part.order, clock.now, job.submitted, shape.expect, float(shape.procs)
+            )
+    _sort(m.queue, first, last)
+    return True

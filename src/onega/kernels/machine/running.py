@@ -1,0 +1,196 @@
+"""Jobs on processors: starts, launches, work, and what happens when they come off."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onega.kernels.jit import compiled, shift
+from onega.kernels.machine.codes import STARTED
+from onega.kernels.machine.log import note
+from onega.kernels.machine.nodes import drop_links, held_by, hold, keep_found
+from onega.kernels.machine.plan import lower_dips
+from onega.kernels.machine.sleep import pop_idle, push_idle, take_node
+from onega.kernels.machine.state import LAUNCHES, WORKS, Machine, Record
+from onega.kernels.machine.usage import count_in, hold_usage
+from onega.kernels.pool.engine import FIXED, WORKLOAD
+from onega.kernels.pool.engine import clock as work_clock
+from onega.kernels.structures.heap import heap_push
+
+
+@compiled
+def work_left(m: Machine, job: Record, option: int) -> float:
+    """Return what is left of a job's work in some shape."""
+    return m.options[option].work - job.saved
+
+
+@compiled
+def expect_left(m: Machine, job: Record, option: int) -> float:
+    """Return what the scheduler expects to be left of it."""
+    return max(m.options[option].expect - job.saved, 0.0)
+
+
+@compiled
+def _add_end(m: Machine, number: int, time: float) -> None:
+    """Enter a slot's expected end; equal ones in the order of starts."""
+    clock, ends = m.clock[0], m.ends
+    low, high = 0, clock.ends
+    while low < high:
+        middle = (low + high) >> 1
+        if ends[middle].time <= time:
+            low = middle + 1
+        else:
+            high = middle
+    shift(ends, low + 1, low, clock.ends - low)
+    ends[low].time = time
+    ends[low].slot = number
+    m.slots[number].expected = time
+    clock.ends += 1
+
+
+@compiled
+def _remove_end(m: Machine, number: int) -> None:
+    clock, ends = m.clock[0], m.ends
+    time, low, high = m.slots[number].expected, 0, clock.ends
+    while low < high:
+        middle = (low + high) >> 1
+        if ends[middle].time < time:
+            low = middle + 1
+        else:
+            high = middle
+    while ends[low].slot != number:
+        low += 1
+    clock.ends -= 1
+    shift(ends, low, low + 1, clock.ends - low)
+
+
+@compiled
+def occupy(m: Machine, number: int, option: int, expected: float) -> int:
+    """Give a job a slot and the nodes found last; return the slot."""
+    clock, job = m.clock[0], m.jobs[number]
+    clock.spare_slot -= 1
+    place = m.slots[clock.spare_slot].spare
+    slot = m.slots[place]
+    slot.job, slot.option, slot.partition = number, option, job.partition
+    slot.seq = clock.sequence
+    slot.link = keep_found(m)
+    part = m.partitions[job.partition]
+    slot.held = held_by(m, part, slot.link, m.options[option].chunk)
+    lower_dips(m, part, slot.link, option, work_clock(clock), expected)
+    hold(m, slot, -1)
+    procs = m.options[option].procs
+    if m.rules[0].limits > 0:
+        count_in(m, job, 1, procs)
+    if m.rules[0].factors > 0:
+        hold_usage(m, m.users[job.user], procs)
+    _add_end(m, place, expected)
+    job.slot, job.option = place, option
+    attempt = m.logs.attempts[clock.sequence]
+    attempt.job = number
+    attempt.start = clock.now
+    attempt.wake = 0.0
+    attempt.begin = np.nan
+    attempt.end = np.nan
+    clock.sequence += 1
+    clock.holding += 1
+    return place
+
+
+@compiled
+def _wake(m: Machine, part: Record, procs: int) -> float:
+    """Wake the processors found last; return how long that takes."""
+    if m.rules[0].pooled:
+        return pop_idle(m, part, procs)
+    wake = 0.0
+    for k in range(m.clock[0].found):
+        wake = max(wake, take_node(m, m.planned.found[k].node))
+    return wake
+
+
+@compiled
+def start(m: Machine, number: int, option: int) -> None:
+    """Start a waiting job on the nodes found last."""
+    clock, job = m.clock[0], m.jobs[number]
+    wake = 0.0
+    if m.rules[0].sleeps > 0:
+        wake = _wake(m, m.partitions[job.partition], m.options[option].procs)
+    expected = work_clock(clock) + expect_left(m, job, option)
+    place = occupy(m, number, option, expected)
+    slot = m.slots[place]
+    if np.isnan(job.start):
+        job.start = clock.now
+        if clock.control == WORKLOAD and option != job.first_option:
+            clock.work_waiting -= work_left(m, job, job.first_option)
+            clock.work_waiting += work_left(m, job, option)
+    clock.waiting -= 1
+    clock.launching += 1
+    note(m, STARTED, number, -1)
+    m.logs.attempts[slot.seq].wake = wake
+    if wake + job.launch > 0.0:
+        job.phase = LAUNCHES
+        heap_push(m.time, place, clock.now + wake + job.launch, slot.seq)
+    else:
+        begin_work(m, place)
+
+
+@compiled
+def begin_work(m: Machine, place: int) -> None:
+    """Begin a job's work now: its launch is over."""
+    clock, slot = m.clock[0], m.slots[place]
+    job = m.jobs[slot.job]
+    left = work_left(m, job, slot.option)
+    job.phase = WORKS
+    m.logs.attempts[slot.seq].begin = clock.now
+    slot.begun = work_clock(clock)
+    slot.done = slot.begun + left
+    heap_push(m.work, place, slot.done, slot.seq)
+    clock.launching -= 1
+    clock.running += 1
+    if clock.control == WORKLOAD:
+        clock.work_waiting -= left
+        clock.ends_running += slot.done
+
+
+@compiled
+def stop_work(m: Machine, slot: Record) -> None:
+    """Count a job no longer as working: done, or interrupted."""
+    clock = m.clock[0]
+    clock.running -= 1
+    if clock.control != FIXED:
+        clock.ends_running -= slot.done
+        if clock.running == 0:
+            clock.ends_running = 0.0
+
+
+@compiled
+def release(m: Machine, place: int) -> None:
+    """Take a job off its processors; it is in no heap any more."""
+    clock, slot = m.clock[0], m.slots[place]
+    job, part, procs = m.jobs[slot.job], m.partitions[slot.partition], m.options[slot.option].procs
+    _remove_end(m, place)
+    hold(m, slot, 1)
+    if m.rules[0].sleeps > 0:
+        if m.rules[0].pooled:
+            push_idle(m, part, clock.now, procs)
+        else:
+            _rest(m, slot.link)
+    drop_links(m, slot.link)
+    if m.rules[0].limits > 0:
+        count_in(m, job, -1, -procs)
+    if m.rules[0].factors > 0:
+        hold_usage(m, m.users[job.user], -procs)
+    m.logs.attempts[slot.seq].end = clock.now
+    m.slots[clock.spare_slot].spare = place
+    clock.spare_slot += 1
+    clock.holding -= 1
+    clock.pass_due = 1
+    m.planned.plan[0].stale = 1
+
+
+@compiled
+def _rest(m: Machine, link: int) -> None:
+    """Let nodes be idle from now on that have no jobs any more."""
+    while link >= 0:
+        node = m.nodes[m.links[link].node]
+        if node.up > 0 and node.jobs == 0:
+            node.since = m.clock[0].now
+        link = m.links[link].following

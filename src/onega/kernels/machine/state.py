@@ -1,0 +1,220 @@
+"""The state of the machine in detail: its records, and who writes them.
+
+Everything is in arrays of records (`onega.kernels.records`), grouped in one tuple, `Machine`, that
+every function of the engine takes. Amounts stand in rows: ``free[n, k]`` is what node n has of
+resource k; processors are resource 0. Times of plans are readings of the work clock.
+
+============ ===================================================== =========================
+record       what it holds                                         written by
+============ ===================================================== =========================
+CLOCK        the time, the rate, counters, places in the tables    loop, events, running
+RULES        what holds for the whole run                          nobody
+JOB          a job: what is known of it, what became of it         loop, leave, running
+OPTION       a shape that a job may take                           nobody
+PARTITION    rules; its queue, its idle processors, its plan       queue, sleep, schedule
+WAITING      a place in a queue                                    queue
+NODE         its state; free amounts are in ``free``               nodes, sleep, events
+RESOURCE     a machine-wide resource                               nodes, events
+SLOT, LINK   a job on processors, and on which nodes               running, nodes
+END          a running job's expected end                          running
+PLAN         reservations of this pass and the calendar ahead      plan
+CHANGE, DIP  what the plan does when, and where it dips            plan
+USER, LIMIT  fair-share usage; what limits still allow             usage
+IDLE         idle processors of a pool, since when                 sleep
+ATTEMPT …    what happened, line by line                           log
+============ ===================================================== =========================
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.kernels.records import REAL, WHOLE, record
+from onega.kernels.structures.heap import Heap
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Records = npt.NDArray[Any]
+Record = Any
+
+AHEAD, WAITS, LAUNCHES, WORKS, COMPLETES, GONE = 0, 1, 2, 3, 4, 5
+"""Phases of a job."""
+
+NONE = -1
+
+CLOCK = record(
+    # What the rate controls of `pool.engine` read and write; ``running`` counts those at work.
+    now=REAL, t0=REAL, v0=REAL, rate=REAL, level=WHOLE, control=WHOLE, p_low=REAL, p_high=REAL,
+    arrived=WHOLE, departed=WHOLE, running=WHOLE, switches=WHOLE,
+    work_waiting=REAL, ends_running=REAL,
+    # Jobs that wait, hold processors, are in launch, have left, wait for another's end.
+    waiting=WHOLE, holding=WHOLE, launching=WHOLE, gone=WHOLE, pending=WHOLE,
+    # Next rows of the tables; reservations that are on.
+    next_job=WHOLE, next_row=WHOLE, next_begin=WHOLE, next_end=WHOLE, next_step=WHOLE,
+    # The next start's number; spare slots and links; running jobs with an expected end.
+    sequence=WHOLE, spare_slot=WHOLE, spare_link=WHOLE, ends=WHOLE,
+    # Whether a pass is due; lines of the logs; the job with a bad key.
+    pass_due=WHOLE, serving=WHOLE, logged=WHOLE, stretches=WHOLE, culprit=WHOLE,
+    # When the next processors are woken ahead; entries of the placement found last.
+    timer=REAL, found=WHOLE,
+    # Fair-share: usage of all, up to which unit, processors held; the epoch; when keys are due.
+    usage=REAL, since=REAL, held=REAL, epoch=REAL, keys_due=REAL,
+)  # fmt: skip
+
+RULES = record(
+    jobs=WHOLE, shared=WHOLE, nodes=WHOLE, parts=WHOLE, limits=WHOLE,
+    pooled=WHOLE, sleeps=WHOLE, wake_ahead=WHOLE, on_interrupt=WHOLE, checkpoint=REAL,
+    factors=WHOLE, age=REAL, max_age=REAL, job_size=REAL, fair_share=REAL, queue=REAL,
+    half_life=REAL, period=REAL, machine=REAL, longest=REAL,
+    keeps=WHOLE, plain_rows=WHOLE,
+)  # fmt: skip
+"""``keeps``: whether plans outlive the pass that made them; ``plain_rows``: one resource only."""
+
+JOB = record(
+    submit=REAL, launch=REAL, completion=REAL, think=REAL, queue_factor=REAL,
+    partition=WHOLE, rank=WHOLE, user=WHOLE, limit_1=WHOLE, limit_2=WHOLE, limit_3=WHOLE,
+    first_option=WHOLE, options=WHOLE, limited=WHOLE, by_clock=WHOLE, child=WHOLE, sibling=WHOLE,
+    # What became of it.
+    submitted=REAL, start=REAL, end=REAL, lost=REAL, saved=REAL, key=REAL,
+    state=WHOLE, option=WHOLE, phase=WHOLE, slot=WHOLE,
+)  # fmt: skip
+"""``by_clock``: submitted at ``submit``, not after another's end; ``child``, ``sibling``: who waits
+for its end, and the next who waits for the same one."""
+
+OPTION = record(procs=WHOLE, chunks=WHOLE, chunk=WHOLE, work=REAL, expect=REAL)
+"""``chunk``: row of ``needs``, what each of the equal chunks needs of a node."""
+
+PARTITION = record(
+    first=WHOLE, last=WHOLE, order=WHOLE, reservations=WHOLE, placement=WHOLE, whole=WHOLE,
+    # Its queue's place, how many wait there; its stack of idle processors.
+    queue=WHOLE, waiting=WHOLE, stack=WHOLE, entries=WHOLE,
+    # Processors free on usable nodes; the plan: see `schedule`.
+    spare=REAL, decided=WHOLE, seen=WHOLE, blocked=WHOLE, reserved=WHOLE,
+    # Its first reservation, for waking ahead.
+    begin=REAL, option=WHOLE, link=WHOLE, timer=REAL,
+)  # fmt: skip
+WAITING = record(rank=WHOLE, key=REAL, job=WHOLE, procs=REAL)
+"""A waiting job's place by (rank, key, job), and the fewest processors that it may take."""
+
+NODE = record(
+    partition=WHOLE, number=WHOLE, cores=WHOLE, up=WHOLE, draining=WHOLE, usable=WHOLE, jobs=WHOLE,
+    since=REAL, down_since=REAL, dips=WHOLE, room=WHOLE,
+)  # fmt: skip
+"""``number``: its own; ``since`` when it is idle (or awake, if that is to come); ``dips``: first of
+the plan's dips; ``room``: scratch of a placement."""
+
+RESOURCE = record(capacity=REAL, free=REAL, later=REAL, planned=REAL, dips=WHOLE)
+SLOT = record(
+    job=WHOLE, option=WHOLE, partition=WHOLE, seq=WHOLE, link=WHOLE, spare=WHOLE,
+    expected=REAL, begun=REAL, done=REAL, held=REAL,
+)  # fmt: skip
+"""``begun``, ``done``: the work clock when its work began, and when it is done; ``held``: its
+processors."""
+
+LINK = record(node=WHOLE, chunks=WHOLE, following=WHOLE, spare=WHOLE)
+END = record(time=REAL, slot=WHOLE)
+PLAN = record(
+    stale=WHOLE, version=WHOLE, changes=WHOLE, dips=WHOLE, started=WHOLE, empty=WHOLE,
+    first=REAL, first_dip=REAL, last_dip=REAL, rate=REAL,
+    until=REAL, begin_row=WHOLE, end_row=WHOLE, step_row=WHOLE, room=WHOLE,
+)  # fmt: skip
+"""``first``: when its first reservation is due; ``version`` grows with each change of what is free;
+dips lie in [``first_dip``, ``last_dip``]; the calendar is in it up to ``until``, rows from
+``…_row`` on are not; ``room``: chunks that the last placement that failed found room for;
+``empty``: whether a reservation has no length, so that others may start in its way; ``rate``: that
+of the work clock, by which the calendar's times are told."""
+
+CHANGE = record(
+    time=REAL, sign=REAL, link=WHOLE, option=WHOLE, partition=WHOLE, row=WHOLE, resource=WHOLE,
+    fresh=WHOLE, held=REAL,
+)  # fmt: skip
+"""A reservation's begin or end (``link``), one of the calendar (``row``), or a new capacity of a
+machine-wide ``resource``: that much more (``sign`` is its factor). ``fresh``: a begin or a loss
+whose dip isn't known yet; ``held``: processors of a reservation."""
+
+DIP = record(time=REAL, following=WHOLE, node=WHOLE, resource=WHOLE, free=REAL)
+"""Availability shrinks at a time: of a node (its amounts are in a row of the same number), or of a
+machine-wide resource (``free``)."""
+
+COUNTED = record(version_now=WHOLE, now=WHOLE, version_all=WHOLE, beside=WHOLE)
+"""How many chunks of a kind fit now, and beside all dips, as of which versions of the plan."""
+
+EVENT = record(time=REAL, code=WHOLE, job=WHOLE, node=WHOLE)
+BOOKED = record(begin=REAL, end=REAL, node=WHOLE)
+STEP = record(time=REAL, resource=WHOLE, capacity=REAL, number=WHOLE)
+USER = record(share=REAL, usage=REAL, since=REAL, held=REAL, factor=REAL, factor_at=REAL)
+LIMIT = record(jobs=WHOLE, procs=WHOLE)
+STATE_OF_SLEEP = record(timeout=REAL, delay=REAL)
+IDLE = record(since=REAL, procs=WHOLE)
+ATTEMPT = record(job=WHOLE, start=REAL, wake=REAL, begin=REAL, end=REAL)
+LOGGED = record(time=REAL, event=WHOLE, job=WHOLE, node=WHOLE)
+STRETCH = record(since=REAL, until=REAL, kind=WHOLE, procs=WHOLE, depth=WHOLE, node=WHOLE)
+
+
+class Tables(NamedTuple):
+    """What is known beforehand: events, reservations (by begin, by end) and steps of capacities."""
+
+    events: Records
+    booked: Records
+    amounts: Floats
+    by_end: Ints
+    steps: Records
+    draws: Floats
+
+
+class Planned(NamedTuple):
+    """The plan: one record, its changes in time, dips and their amounts, counts by kind of chunk;
+    rows of what is free later, and shared so; scratch."""  # noqa: D205, D209
+
+    plan: Records
+    changes: Records
+    dips: Records
+    amounts: Floats
+    counted: Records
+    later: Floats
+    found: Records
+    rank: Ints
+
+
+class Logs(NamedTuple):
+    """What happened: starts, lines of the event log, stretches without a job, changes of rate."""
+
+    attempts: Records
+    lines: Records
+    stretches: Records
+    switches: Records
+
+
+class Machine(NamedTuple):
+    """Everything."""
+
+    clock: Records
+    rules: Records
+    jobs: Records
+    options: Records
+    needs: Floats
+    demand: Floats
+    partitions: Records
+    queue: Records
+    nodes: Records
+    free: Floats
+    capacity: Floats
+    resources: Records
+    slots: Records
+    links: Records
+    ends: Records
+    due: Records
+    work: Heap
+    time: Heap
+    later: Heap
+    tables: Tables
+    planned: Planned
+    users: Records
+    limits: Records
+    sleep: Records
+    idle: Records
+    levels: Records
+    logs: Logs

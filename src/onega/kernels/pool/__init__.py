@@ -1,0 +1,1 @@
+"""A pool of equal processors: the recursion and the event loops."""

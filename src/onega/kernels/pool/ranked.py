@@ -1,0 +1,169 @@
+"""Scheduling passes of orders by fixed rank: blocking, EASY, conservative.
+
+The queue is searched block by block, see `kernels.structures.waiting_line`; orders whose key
+depends on the time are in `keyed`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onega.kernels.jit import inlined
+from onega.kernels.pool.engine import BLOCKING, CONSERVATIVE, EASY, EASY_2018, clock
+from onega.kernels.pool.processors import State, start_job
+from onega.kernels.structures.profile import profile_earliest, profile_from, profile_reserve
+from onega.kernels.structures.sorted_runs import runs_reach
+from onega.kernels.structures.waiting_line import (
+    BLOCK,
+    COUNT,
+    UNBOUNDED,
+    USED,
+    Fit,
+    waiting_add,
+    waiting_find,
+    waiting_head,
+    waiting_take,
+)
+
+
+@inlined
+def pass_ranked(state: State) -> None:
+    """One full pass."""
+    m = state.machine[0]
+    if m.backfill == CONSERVATIVE:
+        _pass_conservative(state)
+    elif m.backfill == EASY_2018:
+        _pass_easy_2018(state)
+    else:
+        _pass_easy(state)
+
+
+@inlined
+def _pass_easy(state: State) -> None:
+    """Start jobs in order until one doesn't fit; under EASY, backfill behind it.
+
+    The blocked head gets a reservation: the shadow time is when it is expected to fit, the extra
+    processors are those that are free then beside it. A later job starts if it fits now and ends,
+    by what the scheduler knows, no later than the shadow time, or takes no more than the extra
+    processors (which shrink).
+    """
+    m, waiting = state.machine[0], state.waiting
+    v = clock(m)
+    shadow, extra = -np.inf, 0
+    place, skip = 0, 0
+    while waiting.state[COUNT] > skip and m.free > 0:
+        if skip == 0 and shadow == -np.inf:
+            index = waiting_head(waiting)
+            need = waiting.entry[index].procs
+            if need > m.free:
+                if m.backfill == BLOCKING:
+                    break
+                shadow, extra = runs_reach(state.runs, m.free, need, v)
+                extra -= need
+                skip = 1
+                continue
+        else:
+            place, index = waiting_find(waiting, place, skip, Fit(m.free, extra, v, shadow))
+            if place < 0:
+                break
+            if v + waiting.entry[index].expect > shadow:
+                extra -= waiting.entry[index].procs
+        number = state.jobs[waiting.entry[index].rank].at_rank
+        gone = waiting_take(waiting, place, index)
+        if shadow != -np.inf:
+            skip = 0 if gone else index % BLOCK
+        start_job(state, number)
+    # Until a job ends, only newcomers can profit from this reservation: keep it.
+    m.shadow = shadow
+    m.extra = extra
+
+
+@inlined
+def _pass_easy_2018(state: State) -> None:
+    """Backfilling as Rumyantsev et al. (2018) print it, (13)–(15).
+
+    Candidates are the jobs behind the head that would end *before* its shadow time. They start in
+    the order of the queue, and the first that doesn't fit ends the pass; no extra processors.
+    """
+    m, waiting = state.machine[0], state.waiting
+    v = clock(m)
+    index = waiting_head(waiting)
+    while waiting.state[COUNT] > 0 and waiting.entry[index].procs <= m.free:
+        number = state.jobs[waiting.entry[index].rank].at_rank
+        waiting_take(waiting, 0, index)
+        start_job(state, number)
+        index = waiting_head(waiting)
+    if waiting.state[COUNT] > 1 and m.free > 0:
+        shadow, _ = runs_reach(state.runs, m.free, waiting.entry[index].procs, v)
+        candidates = Fit(UNBOUNDED, 0, v, np.nextafter(shadow, -np.inf))
+        place, index = waiting_find(waiting, 0, 1, candidates)
+        while place >= 0 and waiting.entry[index].procs <= m.free:
+            number = state.jobs[waiting.entry[index].rank].at_rank
+            skip = 0 if waiting_take(waiting, place, index) else index % BLOCK
+            start_job(state, number)
+            place, index = waiting_find(waiting, place, skip, candidates)
+
+
+@inlined
+def _pass_conservative(state: State) -> None:
+    """Conservative backfilling: everybody has a reservation, made anew in queue order.
+
+    Reservations behind the last job that could start now are of no consequence before the next
+    pass makes them again, so the pass ends there.
+    """
+    m, waiting = state.machine[0], state.waiting
+    v = clock(m)
+    place, skip = 0, 0
+    until, at = waiting_find(waiting, 0, 0, Fit(m.free, UNBOUNDED, v, -np.inf))
+    if m.free > 0 and until >= 0:
+        profile = profile_from(state.runs, m.free, v, waiting.state[COUNT])
+        while until >= 0 and m.free > 0:
+            index = waiting.block[place].order * BLOCK + skip
+            entry = waiting.entry[index]
+            step = profile_earliest(profile, entry.procs, entry.expect)
+            profile_reserve(profile, step, entry.procs, entry.expect)
+            passed = place == until and index == at
+            skip += 1
+            if step == 0 and entry.procs <= m.free:
+                number = state.jobs[entry.rank].at_rank
+                skip = 0 if waiting_take(waiting, place, index) else skip - 1
+                start_job(state, number)
+                passed = True
+            if place < waiting.state[USED] and (
+                skip == waiting.block[waiting.block[place].order].filled
+            ):
+                place += 1
+                skip = 0
+            if passed:
+                # The next job that fits into what is free: those before it only reserve.
+                until, at = waiting_find(waiting, place, skip, Fit(m.free, UNBOUNDED, v, -np.inf))
+
+
+@inlined
+def newcomer_ranked(state: State, number: int, alone: bool) -> bool:  # noqa: FBT001
+    """Queue a newcomer, or decide on it at once; tells whether it is decided.
+
+    It can be where a full pass could start nobody else: nothing else happens now (``alone``), and
+    nobody waits, or the order blocks, or, under EASY, no job has ended since the head got its
+    reservation, that isn't overdue, and the newcomer stands behind the head. Then free processors,
+    shadow and extra are as they were, and the clock only went on.
+    """
+    m, waiting, job = state.machine[0], state.waiting, state.jobs[number]
+    decided, starts = False, False
+    if alone:
+        if waiting.state[COUNT] == 0:
+            starts = job.procs <= m.free
+            decided = starts or m.backfill == BLOCKING
+        elif job.rank > waiting.entry[waiting_head(waiting)].rank:
+            v = clock(m)
+            decided = m.backfill == BLOCKING or (m.backfill == EASY and v <= m.shadow)
+            if m.backfill == EASY and decided and job.procs <= m.free:
+                starts = v + job.expect <= m.shadow
+                if not starts and job.procs <= m.extra:
+                    starts = True
+                    m.extra -= job.procs
+    if starts:
+        start_job(state, number)
+    else:
+        waiting_add(waiting, job.rank, job.procs, job.expect)
+    return decided

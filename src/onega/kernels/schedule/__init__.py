@@ -1,0 +1,1 @@
+"""Measures of a schedule in compiled passes."""

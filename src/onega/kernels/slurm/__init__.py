@@ -1,0 +1,1 @@
+"""slurmctld's main pass and backfill cycles."""

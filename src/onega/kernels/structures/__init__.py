@@ -1,0 +1,1 @@
+"""Data structures that the simulators share: heap, sorted runs, waiting line, profile."""

@@ -1,0 +1,225 @@
+"""A sorted multiset as runs of (key, count), in blocks.
+
+Holds the expected ends of running jobs: ``count`` processors come free at ``key``. Equal keys are
+one run. Blocks of at most 128 runs keep insertion and removal at O(√n) memory moves however many
+jobs run, and let a search skip whole blocks by their totals.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.kernels.jit import part, shift
+from onega.kernels.records import REAL, WHOLE, record
+
+BLOCK = 128
+
+Records = npt.NDArray[Any]
+Ints = npt.NDArray[np.int64]
+
+
+ENTRY = record(
+    key=REAL,
+    count=WHOLE,
+)
+BLOCKS = record(
+    filled=WHOLE,
+    total=WHOLE,
+    order=WHOLE,
+    spare=WHOLE,
+)
+
+
+class Runs(NamedTuple):
+    """``entry``: BLOCK runs a block; ``block``: ``filled`` and ``total`` of a block, and, by place,
+    the ``order`` of those in use and a stack of ``spare`` ones; ``used[0]`` blocks in use."""  # noqa: D205, D209
+
+    entry: Records
+    block: Records
+    used: Ints
+
+
+def make_runs(capacity: int) -> Runs:
+    """Make an empty multiset for at most ``capacity`` different keys."""
+    blocks = 4 * (capacity // BLOCK) + 4
+    runs = Runs(np.zeros(blocks * BLOCK, ENTRY), np.zeros(blocks, BLOCKS), np.ones(1, np.int64))
+    runs.block["spare"] = np.arange(blocks)[::-1]
+    return runs
+
+
+@part
+def _position(runs: Runs, key: float) -> int:
+    """Return the place in ``order`` of the block that holds or would hold ``key``."""
+    low = 0
+    high = runs.used[0]
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if runs.entry[runs.block[middle].order * BLOCK].key <= key:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@part
+def _within(runs: Runs, block: int, key: float) -> int:
+    """Return the index of the first run of a block whose key isn't below ``key``."""
+    low = block * BLOCK
+    high = low + runs.block[block].filled
+    while low < high:
+        middle = (low + high) >> 1
+        if runs.entry[middle].key < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@part
+def _rebuild(runs: Runs) -> None:
+    """Pack all runs into half-full blocks, so that spare ones are there again."""
+    used = runs.used[0]
+    amount = 0
+    for place in range(used):
+        amount += runs.block[runs.block[place].order].filled
+    keys = np.empty(amount)
+    counts = np.empty(amount, np.int64)
+    at = 0
+    for place in range(used):
+        block = runs.block[place].order
+        for index in range(block * BLOCK, block * BLOCK + runs.block[block].filled):
+            keys[at] = runs.entry[index].key
+            counts[at] = runs.entry[index].count
+            at += 1
+    for block in range(runs.block.size):
+        runs.block[block].filled = 0
+        runs.block[block].total = 0
+    half = BLOCK // 2
+    blocks = max(1, (amount + half - 1) // half)
+    for at in range(amount):
+        block = at // half
+        index = block * BLOCK + at % half
+        runs.entry[index].key = keys[at]
+        runs.entry[index].count = counts[at]
+        runs.block[block].filled += 1
+        runs.block[block].total += counts[at]
+    for block in range(blocks):
+        runs.block[block].order = block
+    runs.used[0] = blocks
+    spares = runs.block.size - blocks
+    for number in range(spares):
+        runs.block[number].spare = runs.block.size - 1 - number
+
+
+@part
+def _split(runs: Runs, place: int) -> None:
+    """Move the upper half of a full block into a spare one behind it."""
+    used = runs.used[0]
+    block = runs.block[place].order
+    fresh = runs.block[runs.block.size - used - 1].spare
+    for index in range(used, place + 1, -1):
+        runs.block[index].order = runs.block[index - 1].order
+    runs.block[place + 1].order = fresh
+    runs.used[0] = used + 1
+    half = BLOCK // 2
+    moved = 0
+    for number in range(half):
+        source = block * BLOCK + half + number
+        runs.entry[fresh * BLOCK + number].key = runs.entry[source].key
+        runs.entry[fresh * BLOCK + number].count = runs.entry[source].count
+        moved += runs.entry[source].count
+    runs.block[block].filled = half
+    runs.block[fresh].filled = half
+    runs.block[block].total -= moved
+    runs.block[fresh].total = moved
+
+
+@part
+def runs_add(runs: Runs, key: float, count: int) -> None:
+    """Add ``count`` at ``key``."""
+    place = _position(runs, key)
+    block = runs.block[place].order
+    if runs.block[block].filled == BLOCK:
+        if runs.used[0] == runs.block.size:
+            _rebuild(runs)
+        else:
+            _split(runs, place)
+        place = _position(runs, key)
+        block = runs.block[place].order
+    index = _within(runs, block, key)
+    end = block * BLOCK + runs.block[block].filled
+    if index < end and runs.entry[index].key == key:
+        runs.entry[index].count += count
+    else:
+        shift(runs.entry, index + 1, index, end - index)
+        runs.entry[index].key = key
+        runs.entry[index].count = count
+        runs.block[block].filled += 1
+    runs.block[block].total += count
+
+
+@part
+def runs_take(runs: Runs, key: float, count: int) -> None:
+    """Take ``count`` away at ``key``; the run must be there."""
+    place = _position(runs, key)
+    block = runs.block[place].order
+    index = _within(runs, block, key)
+    runs.block[block].total -= count
+    runs.entry[index].count -= count
+    if runs.entry[index].count > 0:
+        return
+    size = runs.block[block].filled - 1
+    runs.block[block].filled = size
+    shift(runs.entry, index, index + 1, block * BLOCK + size - index)
+    used = runs.used[0]
+    if size == 0 and used > 1:
+        for other in range(place, used - 1):
+            runs.block[other].order = runs.block[other + 1].order
+        runs.used[0] = used - 1
+        runs.block[runs.block.size - used].spare = block
+
+
+@part
+def runs_reach(runs: Runs, have: int, need: int, floor: float) -> tuple[float, int]:
+    """Find when ``need`` processors are free if ``have`` are free now.
+
+    Keys below ``floor`` (now) count as ``floor``: a job past its estimate is expected to end now.
+    Returns that key and how many are free then, every run up to the key counted.
+    """
+    free = have
+    used = runs.used[0]
+    key = floor
+    for place in range(used):
+        block = runs.block[place].order
+        if free + runs.block[block].total < need:
+            free += runs.block[block].total
+            continue
+        index = block * BLOCK
+        while free < need:
+            free += runs.entry[index].count
+            key = runs.entry[index].key
+            index += 1
+        if key >= floor:
+            return key, free
+        return floor, _count_to(runs, place, index, free, floor)
+    return np.inf, free
+
+
+@part
+def _count_to(runs: Runs, place: int, index: int, free: int, floor: float) -> int:
+    """Go on counting from a run to the last one whose key isn't above ``floor``."""
+    while True:
+        block = runs.block[place].order
+        end = block * BLOCK + runs.block[block].filled
+        while index < end:
+            if runs.entry[index].key > floor:
+                return free
+            free += runs.entry[index].count
+            index += 1
+        place += 1
+        if place == runs.used[0]:
+            return free
+        index = runs.block[place].order * BLOCK

@@ -1,0 +1,261 @@
+"""The waiting jobs in queue order, in blocks that a search can pass over.
+
+Entries (rank, processors, expected work) stand sorted by rank in blocks of at most 128, without
+holes. Each block knows a bound: the fewest processors anybody in it asks for and, for each width
+class k, the shortest expected work among those narrower than 2^(k+1). A search for the first job
+that fits passes over every block that can't hold one, so that a queue of 10⁵ jobs costs a few
+hundred looks instead of 10⁵, and a short queue is one block that is simply read.
+
+Bounds are lower bounds: leaving jobs don't update them; a search that reads a block in vain does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.kernels.jit import part, shift
+from onega.kernels.records import REAL, WHOLE, record
+
+BLOCK = 128
+UNBOUNDED = 2**62
+
+# Places in Waiting.state: jobs that wait, blocks in use.
+COUNT, USED = 0, 1
+
+Floats = npt.NDArray[np.float64]
+Records = npt.NDArray[Any]
+Ints = npt.NDArray[np.int64]
+
+
+ENTRY = record(
+    rank=WHOLE,
+    procs=WHOLE,
+    expect=REAL,
+)
+BLOCKS = record(
+    filled=WHOLE,
+    stale=WHOLE,
+    fewest=WHOLE,
+    order=WHOLE,
+    spare=WHOLE,
+)
+
+
+class Waiting(NamedTuple):
+    """``entry``: BLOCK jobs a block; ``block``: ``filled``, whether its bound is ``stale``, the
+    ``fewest`` processors, and, by place, the ``order`` of those in use and a stack of ``spare``
+    ones; ``shortest`` by block and width class; ``state``: see COUNT and USED."""  # noqa: D205, D209
+
+    entry: Records
+    block: Records
+    shortest: Floats
+    state: Ints
+
+
+class Fit(NamedTuple):
+    """What a job must satisfy: ``procs`` ≤ free, and clock + expect ≤ shadow or procs ≤ extra."""
+
+    free: int
+    extra: int
+    clock: float
+    shadow: float
+
+
+def make_waiting(entries: int, widest: int) -> Waiting:
+    """Make an empty queue with room for at least ``entries`` jobs up to ``widest`` processors."""
+    blocks = 2 * (entries // BLOCK) + 4
+    waiting = Waiting(
+        np.zeros(blocks * BLOCK, ENTRY),
+        np.zeros(blocks, BLOCKS),
+        np.full((blocks, max(1, int(widest).bit_length())), np.inf),
+        np.zeros(2, np.int64),
+    )
+    waiting.block["spare"] = np.arange(blocks)[::-1]
+    return waiting
+
+
+def grow_waiting(waiting: Waiting) -> Waiting:
+    """Return the same queue, packed, with more room: twice as much if packing gains little."""
+    used = waiting.block["order"][: waiting.state[USED]]
+    sizes = waiting.block["filled"][used]
+    places = [np.arange(block * BLOCK, block * BLOCK + size) for block, size in zip(used, sizes)]
+    entries = np.concatenate([np.empty(0, np.int64), *places])
+    filled = -(-entries.size // BLOCK)
+    blocks = waiting.block.size
+    # The second condition lets a queue grow that is short now, before thousands come at once.
+    if 4 * entries.size > blocks * BLOCK or 2 * filled >= used.size:
+        blocks *= 2
+    larger = make_waiting(blocks * BLOCK // 2, 1 << (waiting.shortest.shape[1] - 1))
+    larger.entry[: entries.size] = waiting.entry[entries]
+    block = larger.block[:filled]
+    block["filled"] = np.minimum(BLOCK, entries.size - BLOCK * np.arange(filled))
+    block["order"] = np.arange(filled)
+    block["stale"] = 1
+    # No bound known: 0 processors and no work let every search read the block and tighten it.
+    block["fewest"] = 0
+    larger.shortest[:filled] = 0.0
+    larger.state[:] = entries.size, filled
+    return larger
+
+
+@part
+def has_room(waiting: Waiting, adding: int) -> bool:
+    """Tell whether so many jobs can be added for certain: each may split one full block."""
+    spare = waiting.block.size - waiting.state[USED]
+    return spare > min(adding, waiting.state[USED]) + adding // (BLOCK // 2)
+
+
+@part
+def width_class(procs: int) -> int:
+    """Return ⌊log₂ procs⌋."""
+    result = 0
+    while procs > 1:
+        procs >>= 1
+        result += 1
+    return result
+
+
+@part
+def _bound(waiting: Waiting, block: int, procs: int, expect: float) -> None:
+    """Let a block's bound take one more job into account."""
+    waiting.block[block].fewest = min(waiting.block[block].fewest, procs)
+    for k in range(width_class(procs), waiting.shortest.shape[1]):
+        if waiting.shortest[block, k] <= expect:
+            break
+        waiting.shortest[block, k] = expect
+
+
+@part
+def _tighten(waiting: Waiting, block: int) -> None:
+    """Make a block's bound anew from its jobs."""
+    waiting.block[block].fewest = UNBOUNDED
+    waiting.shortest[block, :] = np.inf
+    waiting.block[block].stale = 0
+    for index in range(block * BLOCK, block * BLOCK + waiting.block[block].filled):
+        _bound(waiting, block, waiting.entry[index].procs, waiting.entry[index].expect)
+
+
+@part
+def _open_block(waiting: Waiting, place: int) -> int:
+    """Put a spare block into the order at ``place``; there must be one."""
+    used = waiting.state[USED]
+    block = waiting.block[waiting.block.size - used - 1].spare
+    for other in range(used, place, -1):
+        waiting.block[other].order = waiting.block[other - 1].order
+    waiting.block[place].order = block
+    waiting.state[USED] = used + 1
+    waiting.block[block].filled = 0
+    waiting.block[block].stale = 0
+    waiting.block[block].fewest = UNBOUNDED
+    waiting.shortest[block, :] = np.inf
+    return block
+
+
+@part
+def _block_for(waiting: Waiting, rank: int) -> int:
+    """Return the block that a rank goes into, with room for it."""
+    used = waiting.state[USED]
+    if used == 0:
+        return _open_block(waiting, 0)
+    low, high = 0, used
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if waiting.entry[waiting.block[middle].order * BLOCK].rank <= rank:
+            low = middle
+        else:
+            high = middle
+    block = waiting.block[low].order
+    size = waiting.block[block].filled
+    if size < BLOCK:
+        return block
+    fresh = _open_block(waiting, low + 1)
+    if low + 1 == used and rank > waiting.entry[block * BLOCK + size - 1].rank:
+        return fresh
+    half = BLOCK // 2
+    for number in range(half):
+        source, target = block * BLOCK + half + number, fresh * BLOCK + number
+        waiting.entry[target].rank = waiting.entry[source].rank
+        waiting.entry[target].procs = waiting.entry[source].procs
+        waiting.entry[target].expect = waiting.entry[source].expect
+    waiting.block[block].filled = half
+    waiting.block[fresh].filled = half
+    _tighten(waiting, block)
+    _tighten(waiting, fresh)
+    return fresh if rank > waiting.entry[fresh * BLOCK].rank else block
+
+
+@part
+def waiting_add(waiting: Waiting, rank: int, procs: int, expect: float) -> None:
+    """Let a job wait; see `has_room`."""
+    block = _block_for(waiting, rank)
+    size = waiting.block[block].filled
+    index = block * BLOCK + size
+    while index > block * BLOCK and waiting.entry[index - 1].rank > rank:
+        index -= 1
+    shift(waiting.entry, index + 1, index, block * BLOCK + size - index)
+    waiting.entry[index].rank = rank
+    waiting.entry[index].procs = procs
+    waiting.entry[index].expect = expect
+    waiting.block[block].filled = size + 1
+    waiting.state[COUNT] += 1
+    _bound(waiting, block, procs, expect)
+
+
+@part
+def waiting_take(waiting: Waiting, place: int, index: int) -> bool:
+    """Let the job at an entry of the block at ``place`` go; tell whether the block is gone too.
+
+    The next job in order then stands at the same entry, or first in the block now at ``place``.
+    """
+    block = waiting.block[place].order
+    size = waiting.block[block].filled - 1
+    waiting.block[block].filled = size
+    waiting.block[block].stale = 1
+    waiting.state[COUNT] -= 1
+    shift(waiting.entry, index, index + 1, block * BLOCK + size - index)
+    if size > 0:
+        return False
+    used = waiting.state[USED] - 1
+    for other in range(place, used):
+        waiting.block[other].order = waiting.block[other + 1].order
+    waiting.state[USED] = used
+    waiting.block[waiting.block.size - used - 1].spare = block
+    return True
+
+
+@part
+def waiting_head(waiting: Waiting) -> int:
+    """Return the entry of the first job; somebody must wait."""
+    return waiting.block[0].order * BLOCK
+
+
+@part
+def waiting_find(waiting: Waiting, place: int, skip: int, fit: Fit) -> tuple[int, int]:
+    """Find the first job that fits, from the ``skip``-th entry of the block at ``place`` on.
+
+    Returns its block's place and its entry; place −1 if there is none.
+    """
+    used = waiting.state[USED]
+    k = min(width_class(fit.free), waiting.shortest.shape[1] - 1)
+    while place < used:
+        block = waiting.block[place].order
+        fewest = waiting.block[block].fewest
+        possible = fewest <= fit.free and (
+            fewest <= fit.extra or fit.clock + waiting.shortest[block, k] <= fit.shadow
+        )
+        if possible:
+            first = block * BLOCK
+            for index in range(first + skip, first + waiting.block[block].filled):
+                procs = waiting.entry[index].procs
+                if procs <= fit.free and (
+                    procs <= fit.extra or fit.clock + waiting.entry[index].expect <= fit.shadow
+                ):
+                    return place, index
+            if skip == 0 and waiting.block[block].stale and used > 2:
+                _tighten(waiting, block)
+        place += 1
+        skip = 0
+    return -1, 0

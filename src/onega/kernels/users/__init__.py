@@ -1,0 +1,1 @@
+"""Kernels of users who react to the queue."""

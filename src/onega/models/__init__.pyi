@@ -1,0 +1,32 @@
+"""The public names of the models, each with the module it is loaded from on first use."""
+
+from .arrivals.arrivals import Arrivals as Arrivals
+from .arrivals.cycles import DayNight as DayNight
+from .arrivals.cycles import PolynomialCycle as PolynomialCycle
+from .arrivals.cycles import StepCycle as StepCycle
+from .base import WorkloadModel as WorkloadModel
+from .base import from_json as from_json
+from .base import load as load
+from .composition import compose as compose
+from .estimates.estimates import BetaEstimates as BetaEstimates
+from .estimates.estimates import EstimateModel as EstimateModel
+from .estimates.estimates import GammaEstimates as GammaEstimates
+from .estimates.tsafrir import TsafrirEstimates as TsafrirEstimates
+from .jobs.alignment import Alignment as Alignment
+from .jobs.independent import Independent as Independent
+from .jobs.markov import Markov as Markov
+from .jobs.markov import PairMarkov as PairMarkov
+from .jobs.neural import Neural as Neural
+from .jobs.svr import Svr as Svr
+from .jobs.vlmc import Vlmc as Vlmc
+from .published.downey import Downey as Downey
+from .published.feitelson96 import Feitelson96 as Feitelson96
+from .published.jann import Jann as Jann
+from .published.lublin import Lublin as Lublin
+from .registry import MODELS as MODELS
+from .users.base import UserModel as UserModel
+from .users.clusters import GroupChoice as GroupChoice
+from .users.clusters import UserGrouping as UserGrouping
+from .users.clusters import group_users as group_users
+from .users.clusters import suggest_groups as suggest_groups
+from .users.groups import UserGroups as UserGroups

@@ -1,0 +1,1 @@
+"""Models of arrivals: gaps, daily and weekly cycles."""

@@ -1,0 +1,1 @@
+"""Models of users' estimates of run times."""

@@ -1,0 +1,1 @@
+"""Models of widths and run times: chains, context trees, learned ones."""

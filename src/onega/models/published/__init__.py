@@ -1,0 +1,1 @@
+"""Models with published parameters: Lublin, Downey, Feitelson, Jann."""

@@ -1,0 +1,1 @@
+"""Models of users: groups, their kinds of jobs, their sessions."""

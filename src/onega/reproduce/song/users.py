@@ -1,0 +1,166 @@
+"""Chapters 5 and 6 of seed 002: groups of users, and how users react to the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from onega.core.errors import ExperimentError, ModelError, SimulationError
+from onega.core.schedule.schedule import Schedule
+from onega.core.workload.chains import correlation
+from onega.core.workload.distances import ks_distance
+from onega.core.workload.workload import Workload
+from onega.reproduce.result import Absent, Chapter, SeedFigure, SeedTable, Value
+from onega.reproduce.song import printed
+from onega.reproduce.song.logs import SongLog, drawn_for, seed_table
+
+if TYPE_CHECKING:
+    from onega.core.workload.chains import Ints
+    from onega.experiment.users.feedback import Feedback
+
+BOUNDS: Final = (1, 100, 300, 1000, 2000, np.inf)
+"""Classes of Table 5.1; the seed prints 500 for 300 (docs/describe.md)."""
+
+SCATTERS: Final = ((2, "5.4", "KTH"), (4, "5.5", "KTH"), (6, "5.6", "KTH"), (4, "5.7", "LANL"))
+
+
+def users_chapter(logs: tuple[SongLog, ...], *, seed: int) -> Chapter:
+    """Tables 5.1–5.4 and Figures 5.1, 5.4–5.7."""
+    having = tuple(log for log in logs if log.description.users is not None)
+    if not having:
+        return Chapter("Groups of users", ())
+    items: list[SeedTable | SeedFigure] = [submissions(having)]
+    items += [groups(log) for log in having]
+    items += list(grouped_samples(having, seed))
+    for log in drawn_for(having, ("KTH",)):
+        plot = partial(log.description.plot, "users")
+        items.append(SeedFigure(f"Figure 5.1, {log.name}", "the most active users", plot))
+    for number, figure, name in SCATTERS:
+        for log in drawn_for(having, (name,)):
+            grouping = log.grouping(number)
+            if grouping is None or (figure == "5.7" and not log.known):
+                continue
+            plot = partial(grouping.plot, "scatter")
+            label = f"Figure {figure}, {log.name}"
+            items.append(SeedFigure(label, f"{number} groups of users", plot))
+    return Chapter("Groups of users", tuple(items))
+
+
+def submissions(logs: Sequence[SongLog]) -> SeedTable:
+    """Table 5.1: users by number of submissions."""
+    rows = []
+    for log in logs:
+        users = log.cleaned.table["user"].drop_nulls().to_numpy()
+        counts = np.unique(users, return_counts=True)[1]
+        shares = 100 * np.histogram(counts, BOUNDS)[0] / counts.size
+        beside = printed.SUBMISSIONS.get(log.name, (None,) * 5)
+        rows.append((log.name, tuple(Value(float(s), b) for s, b in zip(shares, beside))))
+    columns = ("log", "1–99, %", "100–299, %", "300–999, %", "1000–1999, %", "2000 or more, %")
+    return seed_table("Table 5.1", "users by submissions", columns, rows, logs)
+
+
+def groups(log: SongLog) -> SeedTable:
+    """Table 5.2: area, jobs and users of each group, for 2, 4 and 6 groups."""
+    rows = []
+    for number in (2, 4, 6):
+        grouping = log.grouping(number)
+        if grouping is None:
+            continue
+        table = grouping.to_polars()
+        shares = table.select("share_of_area", "share_of_jobs", "share_of_users").rows()
+        beside = printed.GROUPS.get(log.name, {}).get(number, ((None,) * 3,) * number)
+        for place, (ours, theirs) in enumerate(zip(shares, beside, strict=True), start=1):
+            values = tuple(Value(100 * a, b, 1) for a, b in zip(ours, theirs, strict=True))
+            rows.append((f"K = {number}, group {place}", values))
+    columns = ("groups", "area, %", "jobs, %", "users, %")
+    made = seed_table("Table 5.2", f"groups of users of {log.name}", columns, rows, (log,))
+    return SeedTable(f"Table 5.2, {log.name}", made.title, made.columns, made.rows, made.notes)
+
+
+def grouped_samples(logs: Sequence[SongLog], seed: int) -> tuple[SeedTable, ...]:
+    """Tables 5.3 and 5.4: what a model of the groups makes of the log."""
+    from onega.models.users.groups import UserGroups
+
+    distances, correlations = [], []
+    for log in logs:
+        try:
+            drawn = UserGroups.fit(log.cleaned).sample(len(log.cleaned), rng=seed)
+        except ModelError:
+            continue
+        ks = [ks_distance(_column(log.cleaned, c), _column(drawn, c)) for c in ("procs", "runtime")]
+        beside = printed.GROUPS_KS.get(log.name, (None, None))
+        distances.append((log.name, tuple(Value(a, b) for a, b in zip(ks, beside, strict=True))))
+        both = [correlation(_column(w, "procs"), _column(w, "runtime"))
+                for w in (log.jobs, drawn)]  # fmt: skip
+        printed_both = printed.GROUPS_CORRELATION.get(log.name, (None, None))
+        values = tuple(Value(a, b) for a, b in zip(both, printed_both, strict=True))
+        correlations.append((log.name, values))
+    if not distances:
+        return ()
+    first = ("log", "KS width", "KS run time")
+    second = ("log", "the log", "MUGM")
+    title = "correlation of width and run time"
+    return (
+        seed_table("Table 5.3", "distance of a drawn log from the log", first, distances, logs),
+        seed_table("Table 5.4", title, second, correlations, logs),
+    )
+
+
+def _column(workload: Workload, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    values = np.asarray(workload.column(name), dtype=np.float64)
+    return values[np.isfinite(values)]
+
+
+def feedback_chapter(logs: tuple[SongLog, ...]) -> tuple[Chapter, tuple[Absent, ...]]:
+    """Tables 6.2 and 6.3, Figures 6.1–6.4; and the logs that can't tell of reactions."""
+    from onega.experiment.users.feedback import feedback
+    from onega.experiment.users.feedback_state import cut_points, seen_at_submission
+
+    levels, evidence, absent = [], [], []
+    figures: list[SeedFigure] = []
+    for log in logs:
+        try:
+            found = feedback(log.cleaned, permutations=0)
+            waiting = seen_at_submission(Schedule.observed(log.cleaned)).waiting
+        except (ExperimentError, SimulationError) as refusal:
+            absent.append(Absent(f"Tables 6.2, 6.3 for {log.name}", str(refusal)))
+            continue
+        cuts = (0, *(int(cut) for cut in cut_points(waiting, 5)))
+        words = " ".join(map(str, cuts))
+        beside = printed.LEVELS.get(log.name)
+        levels.append((log.name, (Value(words, beside and " ".join(map(str, beside))),)))
+        ours = found.to_polars()["evidence"]
+        theirs = printed.FEEDBACK.get(log.name, (None,) * 8)
+        evidence.append((log.name, tuple(Value(int(a), b, 0) for a, b in zip(ours, theirs))))
+        shares = found.to_polars()
+        evidence.append(
+            (f"{log.name}: share, %", tuple(Value(100 * s, digits=1) for s in shares["share"]))
+        )
+        if log.name in ("KTH", "CTC") or not log.known:
+            figures += _feedback_figures(log, found, waiting)
+    if not levels:
+        return Chapter("Reactions of users", ()), tuple(absent)
+    names = ("WR+", "WR−", "OR+", "OR−", "WP+", "WP−", "OP+", "OP−")
+    tables = (
+        seed_table("Table 6.2", "where the five levels of waiting jobs begin",
+                   ("log", "jobs waiting"), levels, logs),
+        seed_table("Table 6.3", "reactions that are evidence (more than 20 % of submissions)",
+                   ("log", *names), evidence, logs),
+    )  # fmt: skip
+    return Chapter("Reactions of users", (*tables, *figures)), tuple(absent)
+
+
+def _feedback_figures(log: SongLog, found: Feedback, waiting: Ints) -> list[SeedFigure]:
+    """Figures 6.1, 6.2 (6.3 for CTC) and 6.4."""
+    from onega.figures import seeds as draw
+
+    curves = f"Figure 6.{3 if log.name == 'CTC' else 2}, {log.name}"
+    afternoon = partial(found.plot, "curves", hours=(13, 16))
+    return [
+        SeedFigure(f"Figure 6.1, {log.name}", "waiting jobs", partial(draw.waiting, waiting)),
+        SeedFigure(curves, "reactions to the queue", partial(found.plot, "curves")),
+        SeedFigure(f"Figure 6.4, {log.name}", "the same between 13 and 16 o'clock", afternoon),
+    ]

@@ -1,0 +1,175 @@
+"""What is drawn: failures of nodes, patience of users, overheads of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import Generator, SeedSequence
+
+from onega.core.errors import SimulationError
+from onega.core.machine.faults import Failures
+from onega.core.machine.laws import Draws
+from onega.core.rng import child, generator
+from onega.kernels.machine.codes import DRAIN, FAIL, LEAVE, RETURN
+from onega.simulation.machine.events import Entry
+from onega.simulation.machine.problem import Floats, Ints, TableEvents
+from onega.simulation.pool.setup import stable_order
+
+LAUNCH, COMPLETION, PATIENCE, FAILURES = 1, 2, 3, 4
+"""Child streams: each component draws from its own, so that adding one changes no other."""
+
+BLOCK, GROUP = 16, 64
+"""Failures drawn at a time, of so many nodes at a time; fixed, so that a longer horizon continues
+a shorter one, and a larger machine has the failures of a smaller one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outages:
+    """When nodes fail and return, by node and time."""
+
+    node: Ints
+    fail: Floats
+    back: Floats
+
+
+def draw(law: Draws, count: int, seed: SeedSequence, stream: int) -> Floats:
+    """Draw durations from a stream of their own; refuse what is none."""
+    values = np.asarray(law.draw(count, generator(child(seed, stream))), dtype=np.float64)
+    if values.shape != (count,) or not 0 <= values.min(initial=0) <= values.max(initial=0) < np.inf:
+        raise SimulationError(f"the law {law} draws something that is no duration")
+    return values
+
+
+def draw_failures(
+    failures: Failures, nodes: int, span: tuple[float, float], seed: SeedSequence
+) -> Outages:
+    """Draw when each node fails and returns, from the first instant of ``span`` to its last.
+
+    Every node is new at the beginning. A failure within the span comes with its return, even
+    beyond it: nothing stays down for ever.
+    """
+    found = []
+    for first in range(0, nodes, GROUP):
+        some = min(GROUP, nodes - first)
+        rng = generator(child(seed, FAILURES, first // GROUP))
+        times = _group_times(failures, some, span, rng)
+        node, number = np.nonzero(times[:, ::2] <= span[1])
+        found.append((first + node, times[node, 2 * number], times[node, 2 * number + 1]))
+    return Outages(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+
+
+def _group_times(
+    failures: Failures, nodes: int, span: tuple[float, float], rng: Generator
+) -> Floats:
+    """Return failures and returns in turn, a row for each of a group's first nodes."""
+    now, (_, end) = np.full((nodes, 1), span[0]), span
+    found = [np.empty((nodes, 0))]
+    while (now <= end).any():
+        steps = np.empty((GROUP, 2 * BLOCK))
+        for column, law in enumerate((failures.time_to_failure, failures.time_to_repair)):
+            steps[:, column::2] = np.reshape(law.draw(GROUP * BLOCK, rng), (GROUP, BLOCK))
+        times = now + np.cumsum(steps[:nodes], axis=1)
+        last = times[:, -1:]
+        if not np.all(np.isfinite(last) & (last > now) & (times[:, :1] >= now)):
+            raise SimulationError("a law of failures draws something that is no duration")
+        found.append(times)
+        now = last
+    return np.concatenate(found, axis=1)
+
+
+def listed(entries: list[Entry]) -> TableEvents:
+    """Make columns of a table's events."""
+    if not entries:
+        nobody: Ints = np.empty(0, np.int64)
+        return TableEvents(np.empty(0), nobody, nobody, nobody)
+    columns = np.array(entries, dtype=np.float64).reshape(-1, 4)
+    code, job, node = (columns[:, place].astype(np.int64) for place in (1, 2, 3))
+    return TableEvents(columns[:, 0], code, job, node)
+
+
+def merge(table: TableEvents, drawn: Outages) -> TableEvents:
+    """Put a table's events and drawn failures together, by time and then in this order.
+
+    A node is down while either says so; a node that was drained still is when it comes back from
+    a failure that was drawn.
+    """
+    both = np.isin(table.node, drawn.node) if table.node.size else np.zeros(0, bool)
+    node, fail, back = drawn.node, drawn.fail, drawn.back
+    if both.any():
+        clear = ~np.isin(drawn.node, table.node[both])
+        node, fail, back = node[clear], fail[clear], back[clear]
+    code = np.tile([FAIL, RETURN], node.size)
+    parts = [
+        (table.time[~both], table.code[~both], table.job[~both], table.node[~both]),
+        (np.column_stack([fail, back]).ravel(), code, np.full(code.size, -1), node.repeat(2)),
+    ]
+    place = [np.flatnonzero(~both), table.time.size + node.repeat(2)]
+    for one in np.unique(table.node[both]) if both.any() else ():
+        rows, mine = np.flatnonzero(table.node == one), drawn.node == one
+        steps = [(table.time[row], int(row), int(table.code[row]), True) for row in rows]
+        pairs = zip(drawn.fail[mine], drawn.back[mine], strict=True)
+        found = _merged_node(steps, pairs, table.time.size + int(one))
+        time, at, codes = (np.array(column) for column in zip(*found, strict=True))
+        parts.append((time, codes, np.full(time.size, -1), np.full(time.size, one)))
+        place.append(at)
+    columns = [np.concatenate(some) for some in zip(*parts, strict=True)]
+    order = np.lexsort((np.concatenate(place), columns[0]))
+    return TableEvents(*(column[order] for column in columns))
+
+
+def _merged_node(
+    steps: list[tuple[float, int, int, bool]], drawn: Iterable[tuple[float, float]], later: int
+) -> list[tuple[float, int, int]]:
+    """Follow one node that both the table and the draws speak of: time, place, code.
+
+    ``steps`` has time, place, code of the table's events, and that they are the table's.
+    """
+    for fail, back in drawn:
+        steps += [(fail, later, FAIL, False), (back, later, RETURN, False)]
+    said, broken, drained = False, False, False
+    result: list[tuple[float, int, int]] = []
+    for time, place, code, from_table in sorted(steps, key=lambda one: one[:2]):
+        before = said or broken
+        if not from_table:
+            broken = code == FAIL
+        elif code == DRAIN:
+            drained = True
+        else:
+            said, drained = code == FAIL, False
+        after = said or broken
+        if before and not after:
+            emitted = [RETURN, DRAIN] if drained else [RETURN]
+        elif after != before:
+            emitted = [FAIL]
+        else:
+            emitted = [code] if from_table and not after else []
+        result += [(time, place, one) for one in emitted]
+    return result
+
+
+def with_patience(table: TableEvents, due: Floats) -> TableEvents:
+    """Add that jobs leave when they are ``due`` (NaN: never), after what the table has.
+
+    Who has started by then doesn't notice.
+    """
+    never = np.isnan(due)
+    if never.any():
+        job = np.flatnonzero(~never)
+        job = job[stable_order(due[job])]
+    else:
+        job = stable_order(due)
+    time = due[job]
+    count = job.size + table.time.size
+    both = TableEvents(time, np.full(count, LEAVE), job, np.full(count, -1))
+    if table.time.size == 0:
+        return both
+    at = np.searchsorted(time, table.time, side="left") + np.arange(table.time.size)
+    rest = np.ones(count, bool)
+    rest[at] = False
+    both = replace(both, time=np.empty(count), job=np.empty(count, np.int64))
+    both.time[rest], both.job[rest] = time, job
+    for name in ("time", "code", "job", "node"):
+        getattr(both, name)[at] = getattr(table, name)
+    return both

@@ -1,0 +1,253 @@
+"""What doesn't fit: jobs that no partition, node, limit or cap lets through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import floor
+
+import numpy as np
+
+from onega.core.errors import SimulationError
+from onega.core.machine.cluster import MOST_PROCS
+from onega.core.units import humanise_bytes
+from onega.core.workload.workload import Workload
+from onega.simulation.machine.caps import Capacity
+from onega.simulation.machine.layout import POWER, Layout
+from onega.simulation.machine.problem import Flags, Floats, Ints
+from onega.simulation.machine.shapes import Shapes
+
+CALLED = {"procs": "processors", "gpus": "GPUs"}
+"""What resources are called in sentences, where not by their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Jobs that can never run, and why.
+
+    Attributes
+    ----------
+    rule
+        ``"partition"``, ``"queue"``, ``"width"``, ``"node"``, ``"resource"``, ``"power"``,
+        ``"limit"`` or ``"time"``.
+    why
+        One sentence.
+    jobs
+        Their ids.
+    """
+
+    rule: str
+    why: str
+    jobs: tuple[int, ...]
+
+    def error(self, total: int) -> SimulationError:
+        """Make the error that refuses the run."""
+        return SimulationError(
+            f"{len(self.jobs)} of {total} jobs can't be simulated: {self.why}", jobs=self.jobs
+        )
+
+
+def named(workload: Workload, rule: str, why: str, rows: Ints) -> Misfit:
+    """Name the jobs of some rows."""
+    return Misfit(rule, why, tuple(workload.table["job"].gather(rows).to_list()))
+
+
+def fitting(
+    workload: Workload,
+    layout: Layout,
+    shapes: Shapes,
+    places: tuple[Ints, Ints, Ints],
+    power: Capacity | None,
+) -> tuple[Shapes, list[Misfit]]:
+    """Keep the options that could run on an empty machine; say which jobs are left without any.
+
+    Parameters
+    ----------
+    workload, layout, shapes
+        Jobs, machine, options.
+    places
+        Partition of each job, accounts of each job, processors that each account allows.
+    power
+        The power cap, if there is one.
+    """
+    partition, accounts, limits = places
+    most = np.array(layout.nodes.shared)
+    if power is not None:
+        most[-1] = power.most
+    demand = np.array([column.max() for column in shapes.options.demand.T])
+    always = power is None or _lasts(layout, power, float(demand[-1]), shapes.options.extent.expect)
+    if always and (demand <= most).all() and _all_fit(layout, shapes, limits):
+        return shapes, []
+    on_nodes = _fits_nodes(shapes, layout, partition)
+    shared = np.ones(shapes.limited.size, bool)
+    if power is not None:
+        shared &= _fits_for_long(shapes, layout, power)
+    for number, limit in enumerate(most):
+        shared &= shapes.options.demand[:, number] <= limit
+    keeps = on_nodes & shared
+    if limits.size:
+        allowed = np.append(limits, np.iinfo(np.int64).max)
+        for column in accounts.T:
+            keeps &= shapes.options.procs <= shapes.of_jobs(allowed[column])
+    if keeps.all():
+        return shapes, []
+    misfits = [
+        *_explain_nodes(workload, layout, partition, shapes, on_nodes),
+        *_explain_shared(workload, layout, shapes, most, shared),
+    ]
+    # Jobs without any option stay as they are: whoever refuses them wants to name them.
+    hopeless = np.bincount(shapes.job, keeps, len(workload))[shapes.job] == 0
+    return shapes.kept(keeps | hopeless), misfits
+
+
+def _all_fit(layout: Layout, shapes: Shapes, limits: Ints) -> bool:
+    """Tell whether all partitions have room for what is as large as the largest in all respects."""
+    largest = shapes.options.extent
+    if largest.procs > limits.min(initial=MOST_PROCS):
+        return False
+    room = [0.0] * len(layout.partitions)
+    for capacity, owner, count in zip(*(some.tolist() for some in layout.groups), strict=True):
+        chunks = zip(capacity, largest.chunk.tolist(), strict=True)
+        fit = min((floor(have / need) for have, need in chunks if need > 0), default=np.inf)
+        room[owner] += fit * count
+    return min(room) >= largest.chunks
+
+
+def _fits_nodes(shapes: Shapes, layout: Layout, partition: Ints) -> Flags:
+    """Tell which options could run on their partition if it were empty."""
+    at = shapes.of_jobs(partition)
+    room = _room(shapes.options.chunk, layout, at)
+    return np.asarray((room >= shapes.options.chunks) | (at < 0))
+
+
+def _room(chunk: Floats, layout: Layout, partition: Ints) -> Floats:
+    """Return how many chunks of each kind an empty partition takes.
+
+    The number of chunks that a node takes is min_k ⌊capacity / chunk⌋; nodes add up.
+    """
+    room = np.zeros(len(chunk))
+    for capacity, owner, count in zip(*layout.groups, strict=True):
+        each = np.floor(capacity[0] / chunk[:, 0])
+        for k in range(1, capacity.size):
+            need = chunk[:, k]
+            some = np.full(need.size, np.inf)
+            np.divide(capacity[k], need, out=some, where=need > 0)
+            each = np.minimum(each, np.floor(some, out=some))
+        each *= count
+        room += each if len(layout.partitions) == 1 else np.where(partition == owner, each, 0.0)
+    return room
+
+
+def _fits_for_long(shapes: Shapes, layout: Layout, cap: Capacity) -> Flags:
+    """Tell which options the cap leaves enough power for as long as they are expected to take."""
+    demand = shapes.options.demand[:, -1]
+    expect = shapes.options.expect / max(layout.cluster.rates.rates)
+    fits = np.zeros(demand.size, bool)
+    for level, longest in _levels(layout, cap):
+        fits |= (demand <= level) & (expect <= longest)
+    return fits
+
+
+def _lasts(layout: Layout, cap: Capacity, demand: float, expect: float) -> bool:
+    """Tell whether the cap leaves so much power for so long."""
+    time = expect / max(layout.cluster.rates.rates)
+    return any(demand <= level and time <= longest for level, longest in _levels(layout, cap))
+
+
+def _levels(layout: Layout, cap: Capacity) -> Iterator[tuple[float, float]]:
+    """Yield the levels of the cap from the lowest, and for how long there is so much at most."""
+    end = cap.span[1]
+    if not getattr(layout.cluster.power_cap, "daily", False):
+        end = np.inf
+    for level in np.unique(np.append(cap.watts, cap.first)).tolist():
+        yield level, cap.longest(level, end)
+
+
+def _explain_nodes(
+    workload: Workload, layout: Layout, partition: Ints, shapes: Shapes, fits: Flags
+) -> Iterator[Misfit]:
+    """Say of jobs none of whose options fits their partition what there is too little of.
+
+    Parameters
+    ----------
+    workload, layout, partition
+        Jobs, machine, and the partition of each job (−1: none, and not asked).
+    shapes, fits
+        Options, and which of them fit.
+    """
+    first = shapes.first
+    unfit = np.flatnonzero((np.bincount(shapes.job, fits, len(workload)) == 0) & (partition >= 0))
+    if unfit.size == 0:
+        return
+    capacity, owner, count = layout.groups
+    procs, chunk = shapes.options.procs[first], shapes.options.chunk[first]
+    for number, one in enumerate(layout.partitions):
+        left = unfit[partition[unfit] == number]
+        mine = owner == number
+        size = int((capacity[mine, 0] * count[mine]).sum())
+        where = "the machine" if len(layout.partitions) == 1 else f"partition {one.name}"
+        wide = left[procs[left] > size]
+        if wide.size:
+            why = f"wider than {where} of {size} processors, with {_most(procs[wide], 'procs')}"
+            yield named(workload, "width", why, wide)
+        left = np.setdiff1d(left, wide)
+        for k, name in enumerate(layout.resources):
+            most = float(capacity[mine, k].max())
+            over = left[chunk[left, k] > most]
+            if over.size:
+                why = (
+                    f"they need {_most(chunk[over, k], name)} of {CALLED.get(name, name)} on one "
+                    f"node, and the largest node of {where} has {_amount(most, name)}"
+                )
+                yield named(workload, "node", why, over)
+            left = np.setdiff1d(left, over)
+        if left.size:
+            why = (
+                f"the nodes of {where} don't have what they need, all together: the first needs "
+                f"{shapes.options.chunks[first][left[0]]:,} × "
+                f"({_amounts(layout.resources, chunk[left[0]])}), a node has at most "
+                f"({_amounts(layout.resources, capacity[mine].max(axis=0))}), nodes: "
+                f"{count[mine].sum():,}"
+            )
+            yield named(workload, "node", why, left)
+
+
+def _amount(value: float, resource: str) -> str:
+    return humanise_bytes(value) if resource == "memory" else f"{value:,.12g}"
+
+
+def _most(values: Ints | Floats, resource: str) -> str:
+    """Write the largest of several amounts, said to be that if they differ."""
+    up_to = "up to " if values.min() < values.max() else ""
+    return f"{up_to}{_amount(float(values.max()), resource)}"
+
+
+def _amounts(resources: tuple[str, ...], values: Floats) -> str:
+    pairs = zip(resources, values.tolist(), strict=True)
+    return ", ".join(f"{CALLED.get(name, name)} {_amount(value, name)}" for name, value in pairs)
+
+
+def _explain_shared(
+    workload: Workload, layout: Layout, shapes: Shapes, most: Floats, fits: Flags
+) -> Iterator[Misfit]:
+    """Say which machine-wide resource, or the power cap, is too small for whom."""
+    unfit = np.flatnonzero(np.bincount(shapes.job, fits, len(workload)) == 0)
+    for number, name in enumerate(layout.shared):
+        least = np.full(len(workload), np.inf)
+        np.minimum.at(least, shapes.job, shapes.options.demand[:, number])
+        over = np.flatnonzero(least > most[number])
+        if over.size and name == POWER:
+            watts = layout.idle_watts + float(least[over[0]])
+            why = (
+                f"the power cap of {most[number] + layout.idle_watts:,.0f} W is below what the "
+                f"machine draws with one of them alone ({watts:,.0f} W for the first)"
+            )
+            yield named(workload, "power", why, over)
+        elif over.size:
+            need = _most(least[over], name)
+            why = f"they need {need} of {name}, and the machine has {_amount(most[number], name)}"
+            yield named(workload, "resource", why, over)
+        unfit = np.setdiff1d(unfit, over)
+    if unfit.size:
+        why = "the power cap is never high enough for as long as they are expected to take"
+        yield named(workload, "power", why, unfit)

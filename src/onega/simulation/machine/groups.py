@@ -1,0 +1,249 @@
+"""Who belongs where: partitions, queues, users, and the accounts that limit them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from onega.core.errors import SimulationError
+from onega.core.machine.cluster import Cluster
+from onega.core.machine.nodes import Partition
+from onega.core.machine.queues import Multifactor as Weights
+from onega.core.machine.queues import Queue
+from onega.core.workload.workload import Workload
+from onega.simulation.machine.fit import Misfit, named
+from onega.simulation.machine.problem import Floats, Ints, Multifactor
+from onega.simulation.pool.setup import constant
+
+NO_LIMIT = 2**62
+
+
+def assign(
+    workload: Workload, column: str, parts: Sequence[Partition | Queue]
+) -> tuple[Ints, list[Misfit]]:
+    """Return the number of each job's partition or queue, and the jobs that have none (−1).
+
+    A part is called by the number in the log, or by the name that the log gives that number. The
+    default takes everybody else.
+    """
+    if len(parts) == 1 and parts[0].default:
+        return constant(workload, 0, np.int64), []
+    place, lost = workload.once(
+        f"{column}s of jobs: {names_of(parts)}", lambda: _assigned(workload, column, parts)
+    )
+    if lost.size == 0:
+        return place, []
+    known = ", ".join(str(one.name) for one in parts)
+    names = workload.meta.labels.get(column, {})
+    strange = workload.table[column].gather(lost).unique().sort()[:5]
+    some = ["none" if value is None else str(names.get(value, value)) for value in strange]
+    what = f"the cluster doesn't describe their {column} ({', '.join(some)}); it has {known}"
+    why = f"{what}; add it, or make one of them the default"
+    return place, [named(workload, column, why, lost)]
+
+
+def names_of(parts: Sequence[Partition | Queue]) -> str:
+    """Write down what decides who belongs to which part: names, and which takes all others."""
+    return repr([(str(one.name), one.default) for one in parts])
+
+
+def _assigned(
+    workload: Workload, column: str, parts: Sequence[Partition | Queue]
+) -> tuple[Ints, Ints]:
+    """Return the number of each job's part, and the rows of jobs that have none (−1)."""
+    other = next((number for number, one in enumerate(parts) if one.default), -1)
+    values = workload.table[column]
+    labels = {
+        str(name).casefold(): number
+        for number, name in workload.meta.labels.get(column, {}).items()
+    }
+    called, there = numbered(workload, column)
+    place_of = np.full(there.size, other, np.int64)
+    for number, one in enumerate(parts):
+        text = str(one.name)
+        in_log = labels.get(
+            text.casefold(), int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else None
+        )
+        if in_log is not None:
+            place_of[there == in_log] = number
+    place = place_of[called]
+    if values.null_count():
+        place[values.is_null().to_numpy()] = other
+    return place, np.flatnonzero(place < 0)
+
+
+def queue_levels(queues: Sequence[Queue]) -> list[int]:
+    """Return the rank of each queue; 0: of the highest priority."""
+    levels = sorted({one.priority for one in queues}, reverse=True)
+    return [levels.index(one.priority) for one in queues]
+
+
+def queue_ranks(workload: Workload, queues: Sequence[Queue], queue: Ints) -> tuple[Ints, Floats]:
+    """Return the rank (0: highest priority) and the multifactor term of each job's queue."""
+    if not queues:
+        return constant(workload, 0, np.int64), constant(workload, 0.0)
+    ranks, factors = queue_levels(queues), [float(one.factor) for one in queues]
+    return workload.once(
+        f"ranks of queues: {names_of(queues)}, {ranks}, {factors}",
+        lambda: (np.array(ranks)[queue], np.array(factors)[queue]),
+    )
+
+
+def numbered(workload: Workload, column: str) -> tuple[Ints, Ints]:
+    """Return a number from 0 for each of a column's values, and the values; null counts as −1."""
+    return workload.once(f"numbered: {column}", lambda: _numbered(workload.table[column]))
+
+
+def _numbered(values: pl.Series) -> tuple[Ints, Ints]:
+    filled = values.fill_null(-1) if values.null_count() else values
+    known = filled.to_numpy()
+    least = int(known.min())
+    if known.max() - least > 10 * known.size + 1000:  # too sparse to be counted
+        names, number = np.unique(known, return_inverse=True)
+        return number.astype(np.int64), names
+    number = np.subtract(known, least, dtype=np.int64)
+    there = np.bincount(number) > 0
+    names = np.flatnonzero(there) + least
+    return number if there.all() else (np.cumsum(there) - 1)[number], names
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Users:
+    """The number of each job's user, and the users as the log has them (null: −1)."""
+
+    of_job: Ints
+    names: Ints
+
+    @classmethod
+    def of(cls, workload: Workload, *, wanted: bool) -> Users:
+        """Find a workload's users where somebody wants them; else all jobs are of one."""
+        if wanted:
+            return cls(*numbered(workload, "user"))
+        return cls(constant(workload, 0, np.int64), np.array([-1]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Accounts:
+    """Limits: the accounts of each job (−1: none), and what each account allows."""
+
+    of_job: Ints
+    jobs: Ints
+    procs: Ints
+
+
+def make_accounts(workload: Workload, cluster: Cluster, queue: Ints, users: Users) -> Accounts:
+    """Make accounts of queues, of users, and of users within queues."""
+    queues, people = cluster.queues, users.names.size
+    if not queues and cluster.user_limits is None:
+        return workload.once("no accounts", lambda: _no_accounts(len(workload)))
+    limits: list[tuple[int, int]] = []
+    sizes: list[int] = []
+
+    def opened(asked: tuple[int | None, int | None], members: int) -> int:
+        """Open an account for each of several members; return the first one's number."""
+        if asked == (None, None):
+            return -1
+        first = sum(sizes)
+        most_jobs, most_procs = (NO_LIMIT if most is None else most for most in asked)
+        limits.append((most_jobs, most_procs))
+        sizes.append(members)
+        return first
+
+    whole = [opened((one.max_jobs, one.max_procs), 1) for one in queues]
+    each = [opened((one.max_jobs_per_user, one.max_procs_per_user), people) for one in queues]
+    theirs = -1
+    if cluster.user_limits is not None:
+        theirs = opened((cluster.user_limits.max_jobs, cluster.user_limits.max_procs), people)
+
+    def make() -> Ints:
+        of_job = np.full((len(workload), 3), -1, np.int64)
+        if queues:
+            of_job[:, 0] = np.array(whole)[queue]
+        if theirs >= 0:
+            of_job[:, 1] = theirs + users.of_job
+        if max(each, default=-1) >= 0:
+            first = np.array(each)[queue]
+            of_job[:, 2] = np.where(first >= 0, first + users.of_job, -1)
+        return of_job
+
+    of_job = workload.once(f"accounts: {names_of(queues)}, {whole}, {each}, {theirs}", make)
+    table = np.repeat(np.array(limits, np.int64).reshape(-1, 2), sizes, axis=0)
+    return Accounts(of_job, table[:, 0], table[:, 1])
+
+
+def _no_accounts(jobs: int) -> Accounts:
+    nothing = np.empty(0, np.int64)
+    return Accounts(np.broadcast_to(np.int64(-1), (jobs, 3)), nothing, nothing)
+
+
+def limits_users(workload: Workload, cluster: Cluster) -> bool:
+    """Tell whether any limit is per user; refuse it if the log has no users."""
+    per_user = cluster.user_limits is not None or any(
+        one.max_jobs_per_user or one.max_procs_per_user for one in cluster.queues
+    )
+    if per_user and not workload.has("user"):
+        raise SimulationError("limits per user need users, and the log doesn't say who they are")
+    return per_user
+
+
+def limit_misfits(workload: Workload, cluster: Cluster, queue: Ints, least: Ints) -> list[Misfit]:
+    """Find jobs that no limit ever lets through: too wide, or too long for their queue.
+
+    ``least`` has the fewest processors that each job can do with.
+    """
+    found: list[Misfit] = []
+    widest = least.max()
+    for number, one in enumerate(cluster.queues):
+        for name in ("max_procs", "max_procs_per_user"):
+            limit = getattr(one, name)
+            if limit is None or widest <= limit:
+                continue
+            over = np.flatnonzero((queue == number) & (least > limit))
+            if over.size:
+                why = f"wider than queue {one.name} allows ({name} = {limit})"
+                found.append(named(workload, "limit", why, over))
+        if one.max_time is not None:
+            asked = workload.column("estimate").astype(np.float64)
+            asked = np.where(asked > 0, asked, workload.column("runtime"))
+            over = np.flatnonzero((queue == number) & (asked > one.max_time))
+            if over.size:
+                why = f"longer than queue {one.name} allows (max_time = {one.max_time:g} s)"
+                found.append(named(workload, "time", why, over))
+    most = None if cluster.user_limits is None else cluster.user_limits.max_procs
+    if most is not None and (over := np.flatnonzero(least > most)).size:
+        why = f"wider than a user may have (max_procs = {most})"
+        found.append(named(workload, "limit", why, over))
+    return found
+
+
+def _share_of(shares: Mapping[str, float], workload: Workload, user: int) -> float:
+    """Return the share of a user, who is called by the log's own name or by the number."""
+    named = shares.get(workload.meta.name_of("user", user))
+    return shares.get(str(user), 1.0) if named is None else named
+
+
+def make_multifactor(workload: Workload, users: Users, weights: Weights | None) -> Multifactor:
+    """Make the weights, with the shares of the workload's users adding up to 1."""
+    given = weights or Weights()
+    if given.fair_share and not workload.has("user"):
+        raise SimulationError(
+            "fair-share needs users, and the log doesn't say who they are; "
+            "set fair_share = 0 in the cluster's multifactor"
+        )
+    shares = np.ones(users.names.size)
+    if given.shares:
+        shares = np.array([_share_of(given.shares, workload, user) for user in users.names])
+    return Multifactor(
+        given.age,
+        given.max_age,
+        given.size,
+        given.fair_share,
+        given.queue,
+        given.half_life,
+        given.period,
+        shares / shares.sum(),
+    )

@@ -1,0 +1,147 @@
+"""A run on a detailed machine: prepared, run to its end, made into a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from onega.core.errors import SimulationError
+from onega.core.machine.cluster import Cluster
+from onega.core.policy import Policy
+from onega.core.rng import Rng, describe_seed, seed_sequence
+from onega.core.schedule.schedule import Schedule
+from onega.core.workload.report import Report
+from onega.core.workload.tables import TableLike
+from onega.core.workload.workload import Workload
+from onega.kernels.machine import codes
+from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.machine.build import Prepared, prepare
+from onega.simulation.machine.fit import Misfit
+from onega.simulation.machine.problem import Outcome, Problem
+from onega.simulation.machine.result import make_schedule
+from onega.simulation.machine.run import run
+
+LONGEST_HORIZON = 64
+"""How many times the first horizon failures are drawn for before a run is given up."""
+
+
+def simulate_detailed(
+    workload: Workload,
+    machine: Cluster,
+    policy: Policy,
+    given: Circumstances,
+    *,
+    enforce_limits: bool = False,
+    rng: Rng = None,
+    progress: Callable[[float], None] | None = None,
+) -> Schedule:
+    """Run a workload on a machine with all its parts; see `onega.simulate`."""
+    seed = seed_sequence(rng)
+    prepared = prepare(workload, machine, policy, given, enforce_limits=enforce_limits, seed=seed)
+    for misfit in prepared.misfits:
+        raise misfit.error(len(prepared.arrivals.jobs))
+    problem, outcome = _run_to_the_end(prepared, progress)
+    outcome = _with_limits(prepared, outcome)
+    how = f"rate control={machine.rates.kind}, enforce_limits={enforce_limits}"
+    what = "detailed machine, ties=instant"
+    return make_schedule(
+        prepared.arrivals.workload if given.moldable is None else _as_shaped(prepared),
+        machine,
+        policy,
+        (problem, outcome, prepared.arrivals.by_arrival),
+        provenance=(
+            f"simulated: {policy}, knowledge={policy.knowledge}, {what}, {how}",
+            f"rng={describe_seed(seed)}",
+        ),
+        report=Report.of(prepared.findings),
+    )
+
+
+def find_misfits(
+    workload: Workload, machine: Cluster, *, demands: TableLike | None = None
+) -> tuple[Misfit, ...]:
+    """Find the jobs that could never run on a machine, and why."""
+    policy = Policy(knowledge="estimate" if workload.has("estimate") else "runtime")
+    given = Circumstances(demands=demands)
+    seed = seed_sequence(0)  # nothing that is drawn decides whether a job fits
+    return prepare(workload, machine, policy, given, enforce_limits=False, seed=seed).misfits
+
+
+def _run_to_the_end(
+    prepared: Prepared, progress: Callable[[float], None] | None
+) -> tuple[Problem, Outcome]:
+    """Run with failures and daily caps up to a horizon; further if the run lasts longer.
+
+    What is drawn for a longer horizon continues what was drawn for a shorter one, so the result
+    doesn't depend on where the first one was.
+    """
+    horizon = prepared.first_horizon()
+    most = prepared.t0 + LONGEST_HORIZON * (horizon - prepared.t0)
+    while True:
+        problem = prepared.problem(horizon)
+        outcome = run(problem, progress=progress)
+        if not prepared.is_open_ended:
+            return problem, outcome
+        last = float(np.fmax.reduce(outcome.end))
+        known = horizon
+        if problem.calendar.step_time.size:
+            known -= 2 * prepared.longest  # what the scheduler sees ahead of the last end
+        if not last > known:
+            return problem, outcome
+        if horizon >= most:
+            late = np.flatnonzero(outcome.end > horizon)
+            raise SimulationError(
+                f"jobs are still not done after {horizon - prepared.t0:,.0f} s: nodes fail too "
+                "often for them to finish; use interruption checkpoint, or leave them out",
+                jobs=prepared.arrivals.jobs.table["job"].gather(late).to_list(),
+            )
+        horizon = prepared.t0 + 2 * (horizon - prepared.t0)
+
+
+def _as_shaped(prepared: Prepared) -> Workload:
+    """Give jobs for which a single shape is left that shape; the run tells those of the others."""
+    arrivals, options = prepared.arrivals, prepared.shapes.options
+    single = np.flatnonzero((prepared.rows.options == 1) & (arrivals.done == 0))
+    shape = prepared.rows.first_option[single]
+    procs, runtime, estimate = (
+        arrivals.jobs.column(name)[single] for name in ("procs", "runtime", "estimate")
+    )
+    own = np.where(prepared.shapes.limited[shape], estimate, runtime)
+    other = (options.procs[shape] != procs) | (options.work[shape] != own)
+    if not other.any():
+        return arrivals.workload
+    row, shape = arrivals.row_of(single[other]), shape[other]
+    columns = []
+    for name, values in (
+        ("procs", options.procs),
+        ("runtime", options.work),
+        ("estimate", options.expect),
+    ):
+        if arrivals.workload.has(name):
+            changed = np.array(arrivals.workload.column(name))
+            known = np.isfinite(changed[row])  # who has no estimate gets none
+            changed[row[known]] = values[shape[known]]
+            columns.append(pl.Series(name, changed, nan_to_null=True))
+    return arrivals.workload.with_columns(*columns, note="shapes of moldable jobs")
+
+
+def _with_limits(prepared: Prepared, outcome: Outcome) -> Outcome:
+    """Call a moldable job's end what it is for the option that was taken."""
+    limited, first = prepared.shapes.limited, prepared.rows.first_option
+    if limited.size == first.size or not limited.any():
+        return outcome
+    taken = np.where(outcome.option >= 0, outcome.option, first)
+    differ = limited[taken] != limited[first]
+    ended = outcome.state <= codes.TIMEOUT
+    if not (differ & ended).any():
+        return outcome
+    state = np.array(outcome.state)
+    state[differ & ended] = np.where(limited[taken], codes.TIMEOUT, codes.COMPLETED)[differ & ended]
+    log = np.array(outcome.log_event)
+    ends = np.isin(log, (codes.ENDED_COMPLETED, codes.ENDED_TIMEOUT))
+    names = np.array([codes.ENDED_COMPLETED, codes.ENDED_TIMEOUT])
+    log[ends] = names[state[outcome.log_job[ends]]]
+    return replace(outcome, state=state, log_event=log)

@@ -1,0 +1,384 @@
+"""The memory of one run of the machine in detail: from a `Problem` to its records, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.kernels.machine import codes, state
+from onega.kernels.machine.state import Logs, Machine, Planned, Tables
+from onega.kernels.pool.engine import DUE, SWITCH
+from onega.kernels.structures.heap import make_heap
+from onega.simulation.machine.problem import Floats, Ints, Outcome, Problem
+from onega.simulation.machine.reduce import reduced
+from onega.simulation.pool.setup import CONTROL_CODES, make_levels
+
+Array = npt.NDArray[Any]
+
+LOG_ROOM = 1 << 14
+"""Lines of the logs at first, beside those that every job writes; they grow as needed."""
+
+PLAN_ROOM = 256
+"""Reservations that a plan has space for at first."""
+
+NO_LIMIT = np.iinfo(np.int64).max // 4
+
+
+def make_machine(problem: Problem) -> Machine:
+    """Lay out the records of a run; nothing has happened yet."""
+    cores, steps = problem.nodes.capacity[:, 0], problem.calendar.step_resource
+    return _Layout(reduced(problem), cores, steps).machine()
+
+
+class _Layout:
+    """What the parts of a machine's records need to know of each other."""
+
+    def __init__(self, problem: Problem, cores: Floats, step_numbers: Ints) -> None:
+        self.problem = problem
+        self.cores, self.step_numbers = cores, step_numbers
+        self.jobs = problem.jobs.submit.size
+        self.parts = problem.partitions.order.size
+        # The nodes of each partition stand together.
+        self.numbers = np.argsort(problem.nodes.partition, kind="stable")
+        self.places = np.empty(self.numbers.size, np.int64)
+        self.places[self.numbers] = np.arange(self.numbers.size)
+        self.hosts = problem.nodes.partition[self.numbers]
+        self.capacity = _floats(problem.nodes.capacity[self.numbers])
+        self.needs, self.chunk = _kinds(problem.options.chunk)
+
+    def machine(self) -> Machine:
+        problem = self.problem
+        pieces = self._pieces()
+        running = min(self.jobs, pieces) + 1
+        pieces = max(pieces, running)
+        clock, rules = self._clock(), self._rules()
+        partitions, idle = self._partitions()
+        slots = np.zeros(running, state.SLOT)
+        slots["spare"] = np.arange(running)
+        links = np.zeros(pieces + self.hosts.size + PLAN_ROOM, state.LINK)
+        links["spare"] = np.arange(links.size)
+        clock["spare_slot"], clock["spare_link"] = running, links.size
+        control = problem.rates
+        draws = np.empty(0)
+        if control.kind == "random":
+            draws = _floats(np.asarray(problem.draws).reshape(2, self.jobs).T.ravel())
+        dependents = self.jobs if problem.jobs.followers.size else 0
+        return Machine(
+            clock=clock,
+            rules=rules,
+            jobs=self._jobs(),
+            options=self._options(),
+            needs=self.needs,
+            demand=_floats(problem.options.demand),
+            partitions=partitions,
+            queue=np.zeros(self.jobs + 2 * self.parts, state.WAITING),
+            nodes=self._nodes(),
+            free=self.capacity.copy(),
+            capacity=self.capacity,
+            resources=self._resources(),
+            slots=slots,
+            links=links,
+            ends=np.zeros(running + 1, state.END),
+            due=np.zeros(running + 1, DUE),
+            work=make_heap(running),
+            time=make_heap(running),
+            later=make_heap(dependents),
+            tables=self._tables(draws),
+            planned=self._planned(),
+            users=self._users(),
+            limits=self._limits(),
+            sleep=self._sleep(),
+            idle=idle,
+            levels=make_levels(control),
+            logs=Logs(
+                np.zeros(LOG_ROOM + 2 * self.jobs, state.ATTEMPT),
+                np.zeros(LOG_ROOM + 4 * self.jobs, state.LOGGED),
+                np.zeros(LOG_ROOM + 4 * self.jobs, state.STRETCH),
+                np.zeros(LOG_ROOM, SWITCH),
+            ),
+        )
+
+    def _pieces(self) -> int:
+        """Return a bound on the pieces in which running jobs may lie on nodes."""
+        most = self.jobs * max(1, int(np.bincount(self.hosts).max()))
+        for k, least in enumerate(self.needs.min(axis=0)):
+            if least > 0:
+                most = min(most, int(np.floor(self.capacity[:, k] / least).sum()))
+        return most + 1
+
+    def _clock(self) -> Array:
+        problem = self.problem
+        clock = np.zeros(1, state.CLOCK)
+        control = problem.rates
+        clock["now"] = clock["epoch"] = clock["keys_due"] = (
+            problem.t0
+        )  # the work clock counts from 0
+        clock["rate"], clock["control"] = control.rates[0], CONTROL_CODES[control.kind]
+        clock["p_low"], clock["p_high"] = control.p_low, control.p_high
+        clock["pending"] = problem.jobs.followers.size
+        clock["serving"], clock["timer"], clock["since"] = -1, np.inf, 1.0
+        return clock
+
+    def _rules(self) -> Array:
+        problem, sleep, factors = self.problem, self.problem.sleep, self.problem.multifactor
+        rules = np.zeros(1, state.RULES)
+        given: dict[str, float] = {
+            "jobs": self.jobs,
+            "shared": problem.nodes.shared.size,
+            "nodes": self.hosts.size,
+            "parts": self.parts,
+            "limits": problem.account_jobs.size,
+            "pooled": problem.nodes.pooled,
+            "sleeps": 0 if sleep is None else sleep.timeout.size,
+            "wake_ahead": sleep is not None and sleep.wake_ahead,
+            "on_interrupt": problem.on_interrupt,
+            "checkpoint": problem.checkpoint,
+            "machine": float(self.cores.sum()),
+            "longest": problem.options.extent.expect,
+            "keeps": self._keeps(),
+            "plain_rows": self.capacity.shape[1] == 1,
+        }
+        if factors is not None:
+            given |= {
+                "factors": 1,
+                "age": factors.age,
+                "max_age": factors.max_age,
+                "job_size": factors.size,
+                "fair_share": factors.fair_share,
+                "queue": factors.queue,
+                "half_life": factors.half_life,
+                "period": factors.period,
+            }
+        for name, value in given.items():
+            rules[name] = value
+        return rules
+
+    def _keeps(self) -> bool:
+        """Tell whether a plan holds until something changes.
+
+        Not if orders depend on the time, if nodes are chosen by what others leave of them or by
+        how deep they sleep, or if partitions see each other's reservations.
+        """
+        problem, rules = self.problem, self.problem.partitions
+        fixed = np.isin(rules.order, (codes.STATIC, codes.MULTIFACTOR)).all()
+        by_number = problem.nodes.pooled or (rules.whole | (rules.placement == codes.FIRST_FIT))
+        alone = self.parts == 1 or problem.nodes.shared.size == 0
+        awake = problem.nodes.pooled or problem.sleep is None
+        return bool(fixed and np.all(by_number) and alone and awake)
+
+    def _jobs(self) -> Array:
+        given = self.problem.jobs
+        jobs = np.zeros(self.jobs, state.JOB)
+        for name in ("submit", "launch", "completion", "partition", "first_option", "options"):
+            jobs[name] = getattr(given, name)
+        jobs["limited"] = given.limited
+        keyed = self.problem.partitions.order != codes.STATIC
+        jobs["rank"] = given.rank
+        if keyed.any():
+            jobs["rank"] = np.where(keyed[given.partition], given.queue_rank, given.rank)
+        if self.problem.multifactor is not None:
+            jobs["user"], jobs["queue_factor"] = given.user, given.queue_factor
+        if self.problem.account_jobs.size:
+            for k in range(3):
+                jobs[f"limit_{k + 1}"] = given.accounts[:, k] + 1
+        jobs["by_clock"] = 1
+        jobs["child"] = jobs["sibling"] = -1
+        if given.followers.size:
+            jobs["think"] = given.think
+            jobs["by_clock"][given.followers] = 0
+            _link_children(jobs, given.after, given.followers)
+        for name in ("submitted", "start", "end"):
+            jobs[name] = np.nan
+        jobs["state"], jobs["option"] = codes.UNSTARTED, -1
+        if given.begun.size:
+            jobs["by_clock"][given.begun] = 0
+            jobs["start"][given.begun] = given.initial_start[given.begun]
+            jobs["saved"][given.begun] = given.initial_done[given.begun]  # `load` takes it over
+        return jobs
+
+    def _options(self) -> Array:
+        given = self.problem.options
+        options = np.zeros(given.procs.size, state.OPTION)
+        for name in ("procs", "chunks", "work", "expect"):
+            options[name] = getattr(given, name)
+        options["chunk"] = self.chunk
+        return options
+
+    def _partitions(self) -> tuple[Array, Array]:
+        """Lay out partitions, and the stacks of idle processors of pools."""
+        problem = self.problem
+        table = np.zeros(self.parts, state.PARTITION)
+        edges = self.hosts.searchsorted(np.arange(self.parts + 1))
+        table["first"], table["last"] = edges[:-1], edges[1:]
+        for name in ("order", "reservations", "placement", "whole"):
+            table[name] = getattr(problem.partitions, name)
+        members = np.bincount(problem.jobs.partition, minlength=self.parts) + 2
+        table["queue"] = members.cumsum() - members
+        table["spare"] = np.bincount(self.hosts, self.capacity[:, 0], self.parts)
+        table["timer"], table["link"] = np.inf, -1
+        if not problem.nodes.pooled or problem.sleep is None:
+            return table, np.zeros(0, state.IDLE)
+        widths = self.cores[self.numbers].astype(np.int64) + 4
+        table["stack"] = widths.cumsum() - widths
+        table["entries"] = 1
+        idle = np.zeros(int(widths.sum()), state.IDLE)
+        idle["since"][table["stack"]] = problem.t0
+        idle["procs"][table["stack"]] = widths - 4
+        return table, idle
+
+    def _nodes(self) -> Array:
+        nodes = np.zeros(self.hosts.size, state.NODE)
+        nodes["partition"], nodes["number"] = self.hosts, self.numbers
+        nodes["cores"] = self.cores[self.numbers]
+        nodes["up"] = nodes["usable"] = 1
+        nodes["since"] = self.problem.t0
+        nodes["dips"] = -1
+        return nodes
+
+    def _resources(self) -> Array:
+        resources = np.zeros(self.problem.nodes.shared.size, state.RESOURCE)
+        resources["capacity"] = resources["free"] = self.problem.nodes.shared
+        resources["dips"] = -1
+        return resources
+
+    def _tables(self, draws: Floats) -> Tables:
+        events, calendar = self.problem.events, self.problem.calendar
+        table = np.zeros(events.time.size, state.EVENT)
+        for name in ("time", "code", "job"):
+            table[name] = getattr(events, name)
+        table["node"] = self._place_of(events.node)
+        real = calendar.end > np.maximum(calendar.begin, self.problem.t0)
+        booked = np.zeros(int(real.sum()), state.BOOKED)
+        booked["begin"], booked["end"] = calendar.begin[real], calendar.end[real]
+        booked["node"] = self._place_of(calendar.node[real])
+        steps = np.zeros(calendar.step_time.size, state.STEP)
+        steps["time"], steps["capacity"] = calendar.step_time, calendar.step_capacity
+        steps["resource"], steps["number"] = calendar.step_resource, self.step_numbers
+        amounts = _floats(calendar.amount[real])
+        by_end = np.argsort(booked["end"], kind="stable")
+        return Tables(table, booked, amounts, by_end, steps, draws)
+
+    def _place_of(self, numbers: Array) -> Array:
+        """Return where nodes stand here; −1 stays."""
+        return np.where(numbers >= 0, self.places[np.maximum(numbers, 0)], -1)
+
+    def _planned(self) -> Planned:
+        problem, nodes = self.problem, self.hosts.size
+        rows = 2 * problem.calendar.begin.size + problem.calendar.step_time.size
+        dips = rows + nodes + problem.nodes.shared.size + PLAN_ROOM
+        counted = np.zeros(self.parts * len(self.needs), state.COUNTED)
+        counted["version_now"] = counted["version_all"] = -1
+        plan = np.zeros(1, state.PLAN)
+        plan["stale"] = 1
+        plan["first"] = np.inf
+        return Planned(
+            plan,
+            np.zeros(rows + 2 + PLAN_ROOM, state.CHANGE),
+            np.zeros(dips, state.DIP),
+            np.zeros((dips, self.capacity.shape[1])),
+            counted,
+            self.capacity.copy(),
+            np.zeros(nodes + 1, state.LINK),
+            np.zeros(nodes, np.int64),
+        )
+
+    def _users(self) -> Array:
+        factors = self.problem.multifactor
+        users = np.zeros(0 if factors is None else factors.shares.size, state.USER)
+        if factors is not None:
+            users["share"], users["since"], users["factor_at"] = factors.shares, 1.0, np.nan
+        return users
+
+    def _limits(self) -> Array:
+        """Lay out the limits; the first is none."""
+        limits = np.zeros(1 + self.problem.account_jobs.size, state.LIMIT)
+        limits["jobs"][0] = limits["procs"][0] = NO_LIMIT
+        limits["jobs"][1:], limits["procs"][1:] = (
+            self.problem.account_jobs,
+            self.problem.account_procs,
+        )
+        return limits
+
+    def _sleep(self) -> Array:
+        given = self.problem.sleep
+        sleep = np.zeros(0 if given is None else given.timeout.size, state.STATE_OF_SLEEP)
+        if given is not None:
+            sleep["timeout"], sleep["delay"] = given.timeout, given.delay
+        return sleep
+
+
+def _floats(values: npt.ArrayLike) -> Floats:
+    return np.array(values, np.float64, order="C")
+
+
+def _kinds(chunk: Floats) -> tuple[Floats, Ints | int]:
+    """Return the different rows, and which one each option has."""
+    if chunk.strides[0] == 0 or (chunk == chunk[:1]).all():
+        return _floats(chunk[:1]), 0
+    kind: Ints = np.zeros(len(chunk), np.int64)
+    for column in chunk.T:
+        values, number = np.unique(column, return_inverse=True)
+        kind = np.unique(kind * values.size + number.ravel(), return_inverse=True)[1].ravel()
+    first = np.unique(kind, return_index=True)[1]
+    return _floats(chunk[first]), kind
+
+
+def _link_children(jobs: Array, after: Ints, followers: Ints) -> None:
+    """Chain those who wait for the same job's end, by row."""
+    for row in followers[::-1].tolist():
+        parent = int(after[row])
+        jobs["sibling"][row] = jobs["child"][parent]
+        jobs["child"][parent] = row
+
+
+def with_longer_logs(machine: Machine) -> Machine:
+    """Return the same machine with twice the room in its logs."""
+    return machine._replace(logs=Logs(*(_doubled(log) for log in machine.logs)))
+
+
+def with_larger_plan(machine: Machine) -> Machine:
+    """Return the same machine with twice the space for reservations."""
+    planned, links, clock = machine.planned, machine.links, machine.clock[0]
+    planned = planned._replace(
+        changes=_doubled(planned.changes),
+        dips=_doubled(planned.dips),
+        amounts=_doubled(planned.amounts),
+    )
+    spare, old = int(clock["spare_link"]), links.size
+    links = _doubled(links)
+    links["spare"][spare : spare + old] = np.arange(old, 2 * old)
+    clock["spare_link"] = spare + old
+    return machine._replace(planned=planned, links=links)
+
+
+def _doubled(array: Array) -> Array:
+    return np.concatenate([array, np.zeros_like(array)])
+
+
+def outcome(machine: Machine) -> Outcome:
+    """Bring together what happened."""
+    jobs, clock, logs = machine.jobs, machine.clock[0], machine.logs
+    attempts = logs.attempts[: int(clock["sequence"])]
+    lines = logs.lines[: int(clock["logged"])]
+    parts = logs.stretches[: int(clock["stretches"])]
+    switches = logs.switches[: int(clock["switches"])]
+    return Outcome(
+        submit=np.ascontiguousarray(jobs["submitted"]),
+        start=np.ascontiguousarray(jobs["start"]),
+        end=np.ascontiguousarray(jobs["end"]),
+        state=np.ascontiguousarray(jobs["state"]),
+        option=np.ascontiguousarray(jobs["option"]),
+        lost_work=np.ascontiguousarray(jobs["lost"]),
+        **{f"attempt_{name}": attempts[name] for name in ("job", "start", "wake", "begin", "end")},
+        **{f"log_{name}": lines[name] for name in ("time", "event", "job", "node")},
+        part_kind=parts["kind"],
+        part_since=parts["since"],
+        part_until=parts["until"],
+        part_count=parts["procs"],
+        part_depth=parts["depth"],
+        part_node=parts["node"],
+        switch_time=switches["time"],
+        switch_level=switches["level"],
+    )

@@ -1,0 +1,407 @@
+"""Shapes that jobs may take: rigid or moldable, with what they need of every resource."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from onega.core.errors import SimulationError, suggest
+from onega.core.machine.speedup import Speedup, widths_on_offer
+from onega.core.policy import Policy
+from onega.core.workload.report import Finding
+from onega.core.workload.schema import DEMAND, demand_names
+from onega.core.workload.tables import TableLike, cast_column, frame_of
+from onega.core.workload.workload import Workload
+from onega.kernels.machine.shapes import Offered, Own, Shaped, offer_shapes
+from onega.simulation.machine.layout import POWER, Layout
+from onega.simulation.machine.problem import Extent, Flags, Floats, Ints, Options
+from onega.simulation.pool.setup import make_jobs
+
+OPTIONS = "options of moldable jobs"
+DEMANDS = "demands"
+NODES = "nodes"
+"""The demand that says how many nodes a job had."""
+
+MOST_KEPT = 1 << 22
+"""Shapes up to which they are kept for the next run of the same log: 100 MB."""
+
+NO_JOB = np.iinfo(np.int64).min
+"""Stands for an id that isn't given: no job has it."""
+
+MOST_GAPS = 4
+"""How many ids there may be for each that is given, from the first to the last, for a table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """Options, and whether the work of each is cut at its estimate.
+
+    They stand by job, and every job has at least one. ``count`` says how many each job has; None:
+    one.
+    """
+
+    options: Options
+    limited: Flags
+    count: Ints | None = None
+
+    @cached_property
+    def job(self) -> Ints:
+        """The job (row) of each option."""
+        if self.count is None:
+            return np.arange(self.options.procs.size)
+        return np.arange(self.count.size).repeat(self.count)
+
+    @cached_property
+    def first(self) -> Ints:
+        """Where each job's options begin."""
+        return self.job if self.count is None else np.cumsum(self.count) - self.count
+
+    def kept(self, some: Flags) -> Shapes:
+        """Keep some of the options, at least one of each job."""
+        old = self.options
+        return Shapes(
+            Options(*(getattr(old, one.name)[some] for one in fields(old))),
+            self.limited[some],
+            None if self.count is None else np.add.reduceat(some, self.first, dtype=np.int64),
+        )
+
+    def of_jobs(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return for each option what its job has."""
+        return values if self.count is None else values[self.job]
+
+
+def make_shapes(
+    workload: Workload,
+    layout: Layout,
+    policy: Policy,
+    *,
+    enforce_limits: bool,
+    moldable: Speedup | TableLike | None,
+    demands: TableLike | None,
+    begun: Floats,
+) -> tuple[Shapes, list[Finding]]:
+    """Make the options of all jobs, job by job: of a law each job's own shape first.
+
+    Parameters
+    ----------
+    workload
+        Jobs in the order of arrival.
+    layout, policy
+        The machine; what the scheduler knows of run times.
+    enforce_limits
+        Cut work at the estimate.
+    moldable, demands
+        See `onega.simulate`.
+    begun
+        Since when a job runs already, which keeps its own shape (NaN: it doesn't).
+    """
+    findings: list[Finding] = []
+    wanted = _wanted(workload, layout, demands, findings)
+    if moldable is None:
+        nodes = _nodes(workload, layout, wanted, findings)
+
+        def make() -> Shapes:
+            jobs = make_jobs(workload, policy, enforce_limits=enforce_limits)
+            _, work, expect, procs = jobs.columns
+            return Shapes(_cut(procs, work, expect, wanted, layout, nodes), jobs.limited)
+
+        name = f"shapes: {policy.knowledge}, limits={enforce_limits}, {layout.resources}"
+        # Without demands they are the same for all runs of a workload; which of its nodes count
+        # depends on those of this machine.
+        shared = demands is None and nodes is None
+        shapes = workload.once(name, make) if shared else make()
+    else:
+        fixed = np.isfinite(begun)
+        if hasattr(moldable, "speedup"):
+            offer = _by_law(workload, moldable, layout.cluster.procs, fixed)  # type: ignore[arg-type]
+        else:
+            offer = _by_table(workload, moldable, fixed, findings)
+        wanted = {name: values.repeat(offer.each) for name, values in wanted.items()}
+        shapes = _molded(offer, wanted, layout, policy, enforce_limits=enforce_limits)
+    if layout.shared:
+        options = shapes.options
+        demand = _demand(options.procs, wanted, layout)
+        shapes = replace(shapes, options=options.demanding(demand))
+    return shapes, findings
+
+
+def _molded(
+    offer: Shaped,
+    wanted: dict[str, Floats],
+    layout: Layout,
+    policy: Policy,
+    *,
+    enforce_limits: bool,
+) -> Shapes:
+    """Make the options of moldable jobs from what is on offer to them."""
+    procs, work, estimate, each, (least, most, longest, longest_estimate) = offer
+    limited = np.zeros(procs.size, bool)
+    if enforce_limits:
+        limited = (estimate > 0) & (estimate < work)
+        work = np.where(limited, estimate, work)
+    expect = work
+    if policy.knowledge != "runtime":
+        expect, longest = estimate, longest_estimate
+        if np.isnan(longest):  # some have none: their work is known
+            expect = np.where(estimate > 0, estimate, work)
+    options = _cut(procs, work, expect, wanted, layout)
+    if len(layout.resources) == 1 and not (enforce_limits or np.isnan(longest)):
+        one = np.ones(1)
+        options.knowing(Extent(float(most), float(longest), float(least), float(most), one, one))
+    return Shapes(options, limited, each)
+
+
+def _cut(
+    procs: Ints,
+    work: Floats,
+    expect: Floats,
+    wanted: dict[str, Floats],
+    layout: Layout,
+    nodes: Ints | None = None,
+) -> Options:
+    """Cut options into chunks; what they need of machine-wide resources isn't said yet."""
+    chunks, chunk = _chunks(procs, wanted, layout, nodes)
+    return Options(procs, work, expect, chunks, chunk, np.empty((procs.size, 0)))
+
+
+def row_of_job(workload: Workload, ids: pl.Series) -> Ints:
+    """Return the row of each id; −1 where there is no such job."""
+    known, row = workload.once("ids in order", lambda: _ids_in_order(workload))
+    asked = (ids.fill_null(NO_JOB) if ids.null_count() else ids).to_numpy()
+    if int(known[-1]) - int(known[0]) < MOST_GAPS * known.size:  # a table tells at once
+        table = workload.once("row by id", lambda: _row_by_id(known, row))
+        inside = (asked >= known[0]) & (asked <= known[-1])
+        return table[np.where(inside, asked - known[0], table.size - 1)]
+    place = np.minimum(np.searchsorted(known, asked), known.size - 1)
+    return np.where(known[place] == asked, row[place], -1)
+
+
+def _row_by_id(known: Ints, row: Ints) -> Ints:
+    """Return the row of each id from the first to the last; −1 where there is none, as at last."""
+    table = np.full(int(known[-1] - known[0]) + 2, -1)
+    table[known - known[0]] = row
+    return table
+
+
+def _ids_in_order(workload: Workload) -> tuple[Ints, Ints]:
+    """Return all ids in order, and the row of each; refuse a log where one is given twice."""
+    ids = workload.table["job"].to_numpy()
+    row = np.argsort(ids, kind="stable")
+    known = ids[row]
+    again = np.flatnonzero(known[1:] == known[:-1])
+    if again.size:
+        raise SimulationError(
+            "two jobs have one id, so it can't be referred to", jobs=[int(known[again[0]])]
+        )
+    return known, row
+
+
+def _by_law(workload: Workload, law: Speedup, machine: int, fixed: Flags) -> Shaped:
+    """Offer each job that may be molded all widths beside its own: t(n) = t(p)·S(p)/S(n)."""
+    widths = np.array(widths_on_offer(law, machine), dtype=np.int64)
+    procs, runtime, estimate = (
+        np.ascontiguousarray(workload.column(name), kind)
+        for name, kind in (("procs", np.int64), ("runtime", float), ("estimate", float))
+    )
+    room = procs.size * (widths.size + 1)
+    made_from = widths, law.speedup(widths), law.speedup(procs)
+    # The last law's shapes are kept: to make them takes longer than many a run with them.
+    kept: list[tuple[tuple[npt.NDArray[Any], ...], Shaped]] = workload.once("shapes by law", list)
+    sharing = room <= MOST_KEPT and not fixed.any()
+    if sharing and kept:
+        earlier, shapes = kept[0]
+        if all(map(np.array_equal, earlier, made_from)):
+            return shapes
+    out = Shaped(
+        np.empty(room, np.int64),
+        np.empty(room),
+        np.empty(room),
+        np.empty(procs.size, np.int64),
+        np.empty(4),
+    )
+    count = offer_shapes(
+        Own(procs, runtime, estimate, made_from[2], fixed), Offered(*made_from[:2]), out
+    )
+    some = slice(count)
+    shapes = out._replace(
+        procs=out.procs[some], runtime=out.runtime[some], estimate=out.estimate[some]
+    )
+    if sharing:
+        kept[:] = [(made_from, shapes)]
+    return shapes
+
+
+def _by_table(
+    workload: Workload, given: Speedup | TableLike, fixed: Flags, findings: list[Finding]
+) -> Shaped:
+    """Take the options of a table; jobs that aren't in it keep their own shape."""
+    frame = frame_of(given, ("job", "procs", "runtime"), OPTIONS)  # type: ignore[arg-type]
+    ids = cast_column(frame["job"], pl.Int64, OPTIONS)
+    procs = cast_column(frame["procs"], pl.Int64, OPTIONS)
+    runtime = cast_column(frame["runtime"], pl.Float64, OPTIONS)
+    estimate = pl.Series("estimate", [None] * frame.height, dtype=pl.Float64)
+    if "estimate" in frame.columns:
+        estimate = cast_column(frame["estimate"], pl.Float64, OPTIONS)
+    for name, values in (("procs", procs), ("runtime", runtime)):
+        wrong = (~(values > 0)).fill_null(value=True).arg_true()
+        if len(wrong):
+            at = int(wrong[0])
+            raise SimulationError(f"{OPTIONS}, row {at + 1}: {name} is above 0, got {values[at]}")
+    job = row_of_job(workload, ids)
+    findings.append(_strangers(OPTIONS, job))
+    kept = (job >= 0) & ~fixed[job]
+    rigid = np.setdiff1d(np.arange(len(workload)), job[kept])
+    own = workload.column("estimate").astype(np.float64)
+    row = np.concatenate([job[kept], rigid])
+    order = np.argsort(row, kind="stable")
+    width = np.concatenate([procs.to_numpy()[kept], workload.column("procs")[rigid]])[order]
+    work = np.concatenate([runtime.to_numpy()[kept], workload.column("runtime")[rigid]])[order]
+    asked = np.concatenate([estimate.to_numpy()[kept], own[rigid]])[order]
+    longest = asked.max() if asked.min() > 0 else np.nan  # what isn't a number isn't above 0
+    return Shaped(
+        width.astype(np.int64),
+        work,
+        asked.astype(np.float64),
+        np.bincount(row, minlength=len(workload)),
+        np.array([width.min(), width.max(), work.max(), longest]),
+    )
+
+
+def _strangers(name: str, row: Ints) -> Finding:
+    why = f"rows of the {name} speak of jobs that aren't in the workload"
+    return Finding("unknown_job", "noted", int((row < 0).sum()), why)
+
+
+def _wanted(
+    workload: Workload,
+    layout: Layout,
+    demands: TableLike | None,
+    findings: list[Finding],
+) -> dict[str, Floats]:
+    """Return what each job wants beside processors: memory per processor, other amounts in all."""
+    known = [*layout.resources[1:], *(name for name in layout.shared if name != POWER)]
+    wanted = _of_the_log(workload, known, findings)
+    if "memory" in layout.resources:
+        wanted["memory"] = workload.once("memory", lambda: _memory(workload))
+    if demands is None:
+        return wanted
+    frame = frame_of(demands, ("job",), DEMANDS)
+    row = row_of_job(workload, cast_column(frame["job"], pl.Int64, DEMANDS))
+    findings.append(_strangers(DEMANDS, row))
+    if np.bincount(row + 1)[1:].max(initial=0) > 1:
+        raise SimulationError(f"{DEMANDS}: a job has two rows")
+    for name in frame.columns:
+        if name == "job":
+            continue
+        if name not in known:
+            raise SimulationError(
+                f"{DEMANDS}: the machine has no {name!r}; "
+                f"{suggest(name, known) if known else 'it has processors only'}"
+            )
+        amount = cast_column(frame[name], pl.Float64, DEMANDS).to_numpy()
+        wrong = np.flatnonzero(amount < 0)
+        if wrong.size:
+            raise SimulationError(
+                f"{DEMANDS}, row {wrong[0] + 1}: {name} is at least 0, got {amount[wrong[0]]:g}"
+            )
+        said = (row >= 0) & ~np.isnan(amount)
+        values = np.array(wanted.get(name, np.zeros(len(workload))))
+        values[row[said]] = amount[said]
+        wanted[name] = values
+    return wanted
+
+
+def _of_the_log(workload: Workload, known: list[str], findings: list[Finding]) -> dict[str, Floats]:
+    """Return what the log says that jobs need of what the machine has; note what it hasn't."""
+    wanted: dict[str, Floats] = {}
+    for name in demand_names(workload.table.columns):
+        amount = np.nan_to_num(workload.column(DEMAND + name).astype(np.float64))
+        if name in known:
+            wanted[name] = amount
+        elif name != NODES and ":" not in name:  # of GPUs of a type there are GPUs at least
+            why = f"jobs need {name}, which the machine doesn't describe; it is left out of account"
+            findings.append(Finding("not_described", "noted", int((amount > 0).sum()), why))
+    return wanted
+
+
+def _nodes(
+    workload: Workload, layout: Layout, wanted: dict[str, Floats], findings: list[Finding]
+) -> Ints | None:
+    """Return how many nodes each job had, where it can have as many here; 0: it goes as it fits.
+
+    A job keeps to its nodes if everything that it needs can be dealt out to them equally, and if
+    there is a node here that has room for such a part.
+    """
+    if layout.nodes.pooled or DEMAND + NODES not in workload.table.columns:
+        return None
+    procs = workload.column("procs").astype(np.int64)
+    count = np.nan_to_num(workload.column(DEMAND + NODES).astype(np.float64)).astype(np.int64)
+    divides = (count > 0) & (_common(procs, wanted, layout) % np.maximum(count, 1) == 0)
+    count = np.where(divides, count, 0)
+    _, chunk = _chunks(procs, wanted, layout, count)
+    room = np.zeros(procs.size, bool)
+    for capacity in layout.groups[0]:
+        room |= (chunk <= capacity).all(axis=1)
+    why = "jobs had more on a node than any node here has; they are spread over as many as it takes"
+    findings.append(Finding("nodes_too_small", "noted", int((divides & ~room).sum()), why))
+    return np.where(room, count, 0)
+
+
+def _memory(workload: Workload) -> Floats:
+    """Return the memory per processor that jobs asked for, or that they used; 0: not known."""
+    asked, used = workload.column("requested_memory"), workload.column("memory")
+    given = np.where(np.isnan(asked), used, asked)
+    return np.where(np.isnan(given), 0.0, given)
+
+
+def _demand(procs: Ints, wanted: dict[str, Floats], layout: Layout) -> Floats:
+    """Return what each option needs of every machine-wide resource."""
+    demand = np.zeros((procs.size, len(layout.shared)))
+    for number, name in enumerate(layout.shared):
+        if name == POWER:
+            demand[:, number] = layout.watts * procs
+        elif name in wanted:
+            demand[:, number] = wanted[name]
+    return demand
+
+
+def _common(procs: Ints, wanted: dict[str, Floats], layout: Layout) -> Ints:
+    """Return c = gcd(processors, GPUs, …): as many as all whole amounts can be dealt out to."""
+    common = procs
+    for name in layout.resources[1:]:
+        amount = wanted.get(name)
+        if amount is None or name == "memory":
+            continue
+        counted = (amount > 0) & (amount == np.floor(amount))
+        common = np.where(counted, np.gcd(common, amount.astype(np.int64)), common)
+    return common
+
+
+def _chunks(
+    procs: Ints, wanted: dict[str, Floats], layout: Layout, nodes: Ints | None = None
+) -> tuple[Ints, Floats]:
+    """Cut jobs into equal chunks: as many as nodes, or as everything can be dealt out to.
+
+    A chunk has 1/c of everything, its memory in whole bytes; c is the number of nodes where that
+    is given (above 0), else `_common`.
+    """
+    chunks = _common(procs, wanted, layout)
+    if nodes is not None and nodes.any():
+        chunks = np.where(nodes > 0, nodes, chunks)
+    if len(layout.resources) == 1 and chunks is procs:
+        return chunks, np.broadcast_to(1.0, (procs.size, 1))
+    chunk = np.ones((procs.size, len(layout.resources)))
+    chunk[:, 1:] = 0.0
+    if chunks is not procs:
+        chunk[:, 0] = procs / chunks
+    for number, name in enumerate(layout.resources):
+        if name in wanted:
+            amount = wanted[name]
+            whole = name == "memory"
+            chunk[:, number] = np.ceil(amount * chunk[:, 0]) if whole else amount / chunks
+    return chunks, chunk

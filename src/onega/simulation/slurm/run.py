@@ -1,0 +1,266 @@
+"""The model of Slurm's scheduler: a workload through `onega.kernels.slurm.run`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.core.errors import SimulationError
+from onega.core.machine.cluster import Cluster
+from onega.core.policy import Policy
+from onega.core.rng import Rng, generator
+from onega.core.schedule.history import RateHistory
+from onega.core.schedule.schedule import Schedule
+from onega.core.slurm.parameters import SlurmParameters
+from onega.core.workload.workload import Workload
+from onega.simulation.pool.run import PORTION_SECONDS, Progress
+
+Floats = npt.NDArray[np.float64]
+
+BEAT, CYCLE = 0.5, 0.25
+"""Where in the second the background loop beats and the backfill cycle wakes, if not drawn."""
+
+
+FARTHEST = 2.0**50
+"""Seconds that a run may come to: to these, one second and its fraction can be added."""
+
+MOST_MEMORY = 2 << 30
+"""Bytes that sets of nodes may take."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SlurmDelays:
+    """Seconds that the real system adds, one value for each row of the workload.
+
+    Attributes
+    ----------
+    submission
+        What it takes to submit the job; the next submission waits for it.
+    overrun
+        From the end of the job's own work until slurmctld notes its end.
+    release
+        From then on until the first of its nodes reports that it is done.
+    reports
+        What the reports of its nodes take; jobs that end together share this: the reports of one
+        come after those of the other. Then its nodes are idle again.
+    """
+
+    submission: Floats
+    overrun: Floats
+    release: Floats
+    reports: Floats
+
+    @classmethod
+    def none(cls, jobs: int) -> SlurmDelays:
+        """Return no delays."""
+        return cls(*(np.zeros(jobs) for _ in range(4)))
+
+
+def limit_seconds(workload: Workload, *, perfect: bool) -> Floats:
+    """Return what the scheduler takes for each job's time: whole minutes, rounded up."""
+    runtime = workload.column("runtime")
+    estimate = workload.column("estimate").astype(np.float64)
+    known = runtime if perfect else np.where(estimate > 0, estimate, runtime)
+    return np.maximum(np.ceil(known / 60.0), 1.0) * 60.0
+
+
+def simulate_slurm(
+    workload: Workload,
+    cluster: Cluster,
+    policy: Policy,
+    *,
+    delays: SlurmDelays | None = None,
+    enforce_limits: bool = False,
+    rng: Rng = None,
+    progress: Progress | None = None,
+) -> Schedule:
+    """Run a workload through a model of Slurm's scheduler.
+
+    Parameters
+    ----------
+    workload, cluster
+        Each processor is a node.
+    policy
+        Its ``slurm`` holds the parameters, its ``knowledge`` what the limits are taken from.
+    delays
+        Overheads of the real system, as measured on virtual nodes; none by default.
+    enforce_limits
+        End a job at its limit.
+    rng
+        Where in the second Slurm's loops stand; fixed if None.
+    """
+    rates = cluster.rates
+    if rates.kind != "none" or rates.rates[0] != 1:
+        raise SimulationError("the model of Slurm knows no service rates; use rate control none")
+    parameters = policy.slurm or SlurmParameters()
+    delays = delays or SlurmDelays.none(len(workload))
+    limit = limit_seconds(workload, perfect=policy.knowledge == "runtime")
+    runtime = np.array(workload.column("runtime"))
+    limited = np.zeros(len(workload), dtype=bool)
+    if enforce_limits:
+        limited = runtime > limit
+        runtime = np.where(limited, limit, runtime)
+    order = np.argsort(workload.column("submit"), kind="stable")
+    start, end, by = _run(
+        _make_jobs(workload, order, runtime, limit, delays),
+        cluster.procs,
+        parameters,
+        rng,
+        progress,
+    )
+    back = [np.empty(order.size) for _ in range(2)]
+    for result, values in zip(back, (start, end), strict=True):
+        result[order] = values
+    first = float(workload.column("submit").min())
+    backfilled = int(np.count_nonzero(by == 2))
+    notes = [
+        f"simulated: a model of Slurm's scheduler, {parameters.name} parameters, "
+        f"knowledge={policy.knowledge}, enforce_limits={enforce_limits}",
+        f"{backfilled} of {order.size} jobs started by backfill",
+    ]
+    if parameters.ignored:
+        notes.append(f"parameters that the model doesn't know: {', '.join(parameters.ignored)}")
+    return Schedule(
+        workload,
+        cluster,
+        policy,
+        back[0],
+        back[1],
+        back[1] - back[0],
+        limited,
+        RateHistory.constant(first),
+        provenance=tuple(notes),
+    )
+
+
+def one_by_one(due: Floats, takes: Floats) -> Floats:
+    """Return when each of a row of requests is heard: t_i = max(due_i, t_(i−1)) + takes_i."""
+    total = np.cumsum(takes)
+    heard: Floats = total + np.maximum.accumulate(due - (total - takes))
+    return heard
+
+
+def _make_jobs(
+    workload: Workload,
+    order: npt.NDArray[np.int64],
+    runtime: Floats,
+    limit: Floats,
+    delays: SlurmDelays,
+) -> npt.NDArray[np.void]:
+    from onega.kernels.slurm.run import JOB
+
+    jobs = np.zeros(order.size, JOB)
+    jobs["submit"] = one_by_one(workload.column("submit")[order], delays.submission[order])
+    jobs["runtime"] = runtime[order]
+    jobs["limit"] = limit[order]
+    jobs["procs"] = workload.column("procs")[order]
+    jobs["release"] = delays.release[order]
+    jobs["reports"] = delays.reports[order]
+    jobs["overrun"] = delays.overrun[order]
+    return jobs
+
+
+def _run(
+    jobs: npt.NDArray[np.void],
+    procs: int,
+    parameters: SlurmParameters,
+    rng: Rng,
+    progress: Progress | None,
+) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
+    """Run the kernel in portions: Ctrl-C and progress live here."""
+    from onega.kernels.slurm import run as kernel
+    from onega.kernels.slurm.plan import Plan
+
+    clock = _make_clock(float(jobs["submit"][0]), parameters, rng)
+    # Of more nodes than twice what all jobs take together, some are never touched.
+    nodes = min(procs, 2 * sum(jobs["procs"].tolist()))
+    words = (nodes + 63) // 64
+    slots = 2 * min(jobs.size, parameters.bf_max_job_test) + 2
+    _check_extent(jobs, words, slots)
+    every = np.full(words, ~np.uint64(0))
+    every[-1] >>= np.uint64(64 * words - nodes)
+    plan = Plan(
+        np.empty(slots),
+        np.empty(slots),
+        np.zeros((slots, words), np.uint64),
+        np.ones(1, np.int64),
+        np.zeros(1),
+        np.zeros(1),
+    )
+    state = kernel.State(
+        _make_rules(procs, nodes, parameters),
+        clock,
+        jobs,
+        np.zeros(jobs.size, np.int64),
+        np.zeros(min(jobs.size, nodes), np.int64),
+        every.copy(),
+        np.zeros(words, np.uint64),
+        np.zeros((jobs.size, words), np.uint64),
+        every,
+        plan,
+    )
+    rounds = 4096
+    while True:
+        began = time.perf_counter()
+        reason = kernel.run_slurm(state, rounds)
+        if reason == kernel.DONE:
+            break
+        if reason == kernel.STUCK:
+            raise SimulationError("jobs wait that can never start: please report this as a bug")
+        took = max(time.perf_counter() - began, 1e-6)
+        rounds = int(max(64, min(1 << 30, rounds * min(8.0, max(0.1, PORTION_SECONDS / took)))))
+        if progress is not None:
+            progress(float(clock["over"][0]) / jobs.size)
+    return jobs["start"], jobs["end"], jobs["by"]
+
+
+def _check_extent(jobs: npt.NDArray[np.void], words: int, slots: int) -> None:
+    """Refuse what the clock can't count in seconds, or memory can't hold."""
+    longest = sum(float(jobs[name].sum()) for name in ("runtime", "overrun", "release", "reports"))
+    farthest = float(np.abs(jobs["submit"]).max()) + longest + float(jobs["limit"].max())
+    if not farthest < FARTHEST:
+        raise SimulationError(
+            f"the model of Slurm counts seconds, up to {FARTHEST:g} of them; this log comes to "
+            f"{farthest:g} s: look at its times (onega describe), or take another policy"
+        )
+    wanted = 8 * words * (jobs.size + slots)
+    if wanted > MOST_MEMORY:
+        raise SimulationError(
+            f"the model of Slurm keeps a bit for every job and node: {jobs.size:,} jobs and "
+            f"{64 * words:,} nodes take {wanted / 2**30:,.0f} GiB, and it takes at most "
+            f"{MOST_MEMORY >> 30}; give fewer processors, or take another policy"
+        )
+
+
+def _make_rules(procs: int, nodes: int, parameters: SlurmParameters) -> npt.NDArray[np.void]:
+    from onega.kernels.slurm.run import RULES
+
+    rules = np.zeros(1, RULES)
+    for name in ("bf_resolution", "bf_max_job_test", "sched_interval", "batch_sched_delay"):
+        rules[name] = getattr(parameters, name)
+    for name in ("defer", "weight_age", "weight_size", "max_age", "favour_small"):
+        rules[name] = getattr(parameters, name)
+    rules["procs"], rules["nodes"] = procs, nodes
+    rules["bf_interval"] = parameters.bf_interval if parameters.backfill else np.inf
+    rules["bf_window"] = 60.0 * parameters.bf_window
+    rules["queue_depth"] = parameters.default_queue_depth
+    return rules
+
+
+def _make_clock(first: float, parameters: SlurmParameters, rng: Rng) -> npt.NDArray[np.void]:
+    """Stand the loops where they are in the second before the first submission."""
+    from onega.kernels.slurm.run import CLOCK
+
+    phase = np.array([BEAT, CYCLE, 0.5]) if rng is None else generator(rng).random(3)
+    clock = np.zeros(1, CLOCK)
+    second = np.floor(first)
+    clock["beat"] = second - 1 + phase[0]
+    clock["wake"] = second - 1 + phase[1] if parameters.backfill else np.inf
+    clock["last_full"] = second - np.floor(phase[2] * max(parameters.sched_interval, 1))
+    clock["last_pass"] = clock["last_full"]
+    clock["last_cycle"] = second - parameters.bf_interval
+    clock["planned"], clock["quiet"], clock["remember"] = -1, -np.inf, 1
+    return clock

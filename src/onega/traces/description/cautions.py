@@ -1,0 +1,119 @@
+"""What of a log's shape misleads: its ends are cut, one burst makes its jobs, it is short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from onega.core.schedule.window import Window, log_window
+from onega.core.units import count_of, humanise_seconds, percent
+from onega.core.workload.clock import local_moment
+from onega.core.workload.workload import Workload
+from onega.traces.description.sections import Floats, Jobs, floats
+
+HOUR: Final = 3600.0
+DAY: Final = 24 * HOUR
+
+SHORT: Final = 14 * DAY
+"""A log that spans less has no two weeks to compare."""
+
+CUT: Final = 0.05
+"""Share of the span of submissions from which on filling or emptying matters."""
+
+BURST_SHARE: Final = 0.5
+"""Share of a day's jobs that come within an hour from which on they are a burst."""
+
+BURST_OF_LOG: Final = 0.2
+"""Share of the log's jobs that come in bursts from which on they are worth a warning."""
+
+FEWEST: Final = 20
+"""Jobs of a day from which on an hour of it can be called a burst."""
+
+
+def log_cautions(log: Workload) -> tuple[str, ...]:
+    """Warn of what makes a log's first numbers mislead; nothing for a log without jobs."""
+    return tuple(cautions(Jobs.of(log), log_window(log))) if len(log) else ()
+
+
+def cautions(jobs: Jobs, window: Window) -> Iterator[str]:
+    """Warn of what makes a log's first numbers mislead, a sentence each."""
+    first, last = float(jobs.submit[0]), float(jobs.submit[-1])
+    span = last - first
+    yield from _cut(jobs, window, span)
+    yield from _burst(jobs)
+    if span < SHORT:
+        yield (
+            f"The log is short: jobs were submitted over {humanise_seconds(span)}, less than two "
+            "weeks. Hours and days of the week can't be told from chance, and no interval can be "
+            "made from its weeks."
+        )
+
+
+def _cut(jobs: Jobs, window: Window, span: float) -> Iterator[str]:
+    """Tell of jobs that ran before the log begins or run on after it ends."""
+    first, last = float(jobs.submit[0]), float(jobs.submit[-1])
+    if window.kind == "log" and window.since - first > CUT * span:
+        before = int(np.count_nonzero(jobs.submit < window.since))
+        yield (
+            f"The log is cut at its start: its jobs fill the machine only after "
+            f"{humanise_seconds(window.since - first)} ({count_of(before, 'job')} submitted by "
+            "then), so what ran there before isn't in it."
+        )
+    if window.kind == "log" and last - window.until > CUT * span:
+        early = humanise_seconds(last - window.until)
+        yield (
+            f"The log is cut at its end: the machine empties {early} before the last submission, "
+            "so jobs that still ran then aren't in it."
+        )
+    finish = _finish(jobs)
+    running = (finish > last) & (finish - jobs.runtime <= last)
+    longest = float(finish.max()) - last
+    if running.any() and longest > CUT * span:
+        yield (
+            f"{count_of(int(running.sum()), 'job')} of the log still ran at its last submission, "
+            f"the last of them for another {humanise_seconds(longest)}: from there on the machine "
+            "only empties."
+        )
+
+
+def _finish(jobs: Jobs) -> Floats:
+    """When jobs ended, at the log's own waits; from their submission where those aren't known."""
+    wait = np.nan_to_num(np.maximum(floats(jobs.workload, "wait"), 0.0))
+    return np.where(jobs.usable, jobs.submit + wait + jobs.runtime, -np.inf)
+
+
+def _burst(jobs: Jobs) -> Iterator[str]:
+    """Tell of days most of whose jobs were submitted within one hour."""
+    meta = jobs.workload.meta
+    began = local_moment(meta, float(jobs.submit[0]))
+    # Days of the calendar where there is one; else days after the first submission.
+    offset = -float(jobs.submit[0])
+    if began is not None:
+        offset += began.hour * HOUR + began.minute * 60.0 + began.second
+    day = np.floor((jobs.submit + offset) / DAY)
+    days, starts, counts = np.unique(day, return_index=True, return_counts=True)
+    most = np.array(
+        [_busiest_hour(jobs.submit[at : at + n]) for at, n in zip(starts, counts, strict=True)]
+    )
+    bursty = (counts >= FEWEST) & (most > BURST_SHARE * counts)
+    inside = int(most[bursty].sum())
+    if inside <= BURST_OF_LOG * jobs.size:
+        return
+    largest = int(np.argmax(np.where(bursty, most, 0)))
+    when = f"day {days[largest] + 1:.0f}"
+    if (moment := local_moment(meta, float(jobs.submit[starts[largest]]))) is not None:
+        when = f"{moment.day} {moment:%B %Y}"
+    yield (
+        f"{inside:,} of the log's {jobs.size:,} jobs ({percent(inside / jobs.size)}) came in "
+        f"bursts: on {count_of(int(bursty.sum()), 'day')} of {days.size:,} most jobs were "
+        f"submitted within one hour, {most[largest]:,} of them on {when}. Means over jobs are "
+        "mostly about those."
+    )
+
+
+def _busiest_hour(submit: Floats) -> int:
+    """Return the most submissions within an hour, wherever it begins; ``submit`` is sorted."""
+    until = np.searchsorted(submit, submit + HOUR, side="left")
+    return int((until - np.arange(submit.size)).max(initial=0))

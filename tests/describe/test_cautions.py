@@ -1,0 +1,75 @@
+"""Warnings of logs whose first numbers mislead, each on a small log that shows why."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import onega
+from cut_logs import DAY, HOUR, hourly
+from onega.traces.description.cautions import log_cautions
+from places import shared
+
+
+def said(log, words):
+    return [line for line in log_cautions(log) if words in line]
+
+
+def test_a_long_calm_log_is_not_warned_of():
+    assert log_cautions(hourly(days=60, long_last_job=False)) == ()
+
+
+def test_jobs_that_run_on_after_the_last_submission_are_told():
+    line = said(hourly(), "still ran at its last submission")
+    assert line == [
+        "9 jobs of the log still ran at its last submission, the last of them for another 60 d: "
+        "from there on the machine only empties."
+    ]
+
+
+def test_a_machine_that_fills_late_is_told():
+    """A list of jobs that ended after a date: a few that were submitted long before come first."""
+    log = hourly(days=30, long_last_job=False)
+    late = log.select((log.column("submit") > 10 * DAY) | (log.column("submit") < HOUR))
+    (line,) = said(late, "cut at its start")
+    assert "fill the machine only after 10.4 d (9 jobs submitted by then)" in line
+
+
+def test_a_machine_that_empties_before_the_last_submission_is_told():
+    log = hourly(days=20, long_last_job=False)
+    ended = log.select(log.column("submit") + log.column("runtime") <= 17 * DAY)
+    last = onega.Workload({"submit": [19 * DAY], "runtime": [1.0], "procs": [1], "wait": [0.0]})
+    (line,) = said(onega.Workload.concat([ended, last]), "cut at its end")
+    assert "empties 2.33 d before the last submission" in line
+
+
+def test_a_burst_that_makes_the_log_is_told():
+    calm = np.arange(20 * 24) * HOUR
+    burst = 5 * DAY + 9 * HOUR + np.arange(2000)
+    submit = np.sort(np.concatenate([calm, burst]))
+    log = onega.Workload(
+        {
+            "submit": submit,
+            "runtime": np.full(submit.size, 60.0),
+            "procs": np.ones(submit.size, int),
+        }
+    )
+    (line,) = said(log, "bursts")
+    assert line.startswith("2,001 of the log's 2,480 jobs (81 %) came in bursts: on 1 day of 20")
+    assert "2,001 of them on day 6" in line
+
+
+@pytest.mark.parametrize(("days", "short"), [(13, True), (15, False)])
+def test_less_than_two_weeks_are_short(days, short):
+    assert bool(said(hourly(days, long_last_job=False), "The log is short")) == short
+
+
+def test_the_extract_of_cirrus_gets_all_four():
+    log = onega.read(shared("traces", "epcc-cirrus-2024q1-sacct.csv"))
+    found = log_cautions(log)
+    assert len(found) == 4
+    assert "on 3 January 2024" in found[2]
+
+
+def test_archive_logs_of_years_get_none():
+    assert log_cautions(onega.read(shared("traces", "KTH-SP2-1996-2.1-cln.swf.gz"))) == ()

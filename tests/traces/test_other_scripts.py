@@ -1,0 +1,44 @@
+"""Digits of other scripts, and numbers too large: refused in one line, not by a parser."""
+
+from __future__ import annotations
+
+import pytest
+
+import onega
+from onega.core.errors import SimulationError, TraceError
+from onega.core.slurm.parameters import SlurmParameters, slurm_duration
+
+HEADER = "JobID|Submit|Start|End|State|AllocCPUS|Timelimit|ReqMem"
+ROW = "{}|2024-01-01T00:00:0{}|2024-01-01T00:01:00|2024-01-01T01:00:00|COMPLETED|4|{}|{}"
+
+
+@pytest.mark.parametrize("digits", ["١٢", "１２", "²"])
+@pytest.mark.parametrize("field", ["job", "limit", "memory"])
+def test_digits_of_other_scripts_are_no_numbers(tmp_path, digits, field):
+    cells = {"job": "2", "limit": "60:00", "memory": "4G"}
+    cells[field] = digits + ("G" if field == "memory" else "")
+    log = tmp_path / "sacct.txt"
+    rows = [
+        ROW.format("1", 0, "60:00", "4G"),
+        ROW.format(cells["job"], 1, *list(cells.values())[1:]),
+    ]
+    log.write_text("\n".join([HEADER, *rows]) + "\n", encoding="utf-8")
+    with pytest.raises(TraceError) as caught:
+        onega.read(log)
+    assert caught.value.line == 3
+
+
+def test_a_separator_is_one_character(tmp_path):
+    (tmp_path / "log.csv").write_text("submit,runtime,procs\n0,1,1\n")
+    (tmp_path / "map.toml").write_text("separator = 1.5\n")
+    with pytest.raises(TraceError, match="one character"):
+        onega.read(tmp_path / "log.csv", columns=tmp_path / "map.toml")
+
+
+def test_numbers_of_slurm_are_bounded(tmp_path):
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(f"PriorityType=priority/multifactor\nPriorityWeightAge={'9' * 400}\n")
+    with pytest.raises(SimulationError, match="a weight is a whole number"):
+        SlurmParameters.parse(str(conf))
+    with pytest.raises(SimulationError, match="not a time of Slurm"):
+        slurm_duration("9" * 400)
