@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from onega.core.errors import ModelError
+from onega.core.workload.clock import MONDAY, week_clock
 from onega.core.workload.meta import Meta
 from onega.core.workload.workload import Workload
-from onega.models.jobs.jobs import MONDAY, jobs_of, week_clock
+from onega.models.jobs.jobs import jobs_of
 
 
 def test_the_reference_monday_is_a_monday():

@@ -13,9 +13,9 @@ from onega.core.errors import ModelError
 from onega.core.plotting import Plottable
 from onega.core.workload import chains
 from onega.core.workload.chains import Floats
+from onega.core.workload.clock import week_clock
 from onega.core.workload.distances import ks_distance, total_variation
 from onega.core.workload.workload import Workload
-from onega.models.jobs.jobs import week_clock
 
 LAGS = tuple(range(1, 51))
 """Lags of the autocorrelation figure."""

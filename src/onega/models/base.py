@@ -24,11 +24,12 @@ from onega.core.plotting import Plottable
 from onega.core.rng import Rng, child, describe_seed, generator, seed_sequence
 from onega.core.threads import one_thread
 from onega.core.workload.chains import Floats, Ints
+from onega.core.workload.clock import MONDAY
 from onega.core.workload.meta import Meta
 from onega.core.workload.workload import Workload
 from onega.models.arrivals.arrivals import Arrivals, Poisson
 from onega.models.estimates.estimates import EstimateModel, fit_estimates
-from onega.models.jobs.jobs import MONDAY, Jobs, jobs_of
+from onega.models.jobs.jobs import Jobs, jobs_of
 from onega.models.parts import BAD_PARAMETERS, Part, write_json
 from onega.models.users.base import UserModel
 

@@ -7,10 +7,16 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
+from onega.core.units import SECONDS
 from onega.core.workload.meta import Meta
 
+Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+MONDAY = 978307200.0
+"""Unix time of Monday, 1 January 2001, 00:00 UTC: submit = 0 of sampled workloads."""
 
 
 def local_zone(meta: Meta) -> tuple[tzinfo, str, str]:
@@ -62,3 +68,40 @@ def utc_offsets(seconds: Ints, zone: tzinfo) -> Ints:
 def _looked_up(seconds: Ints, zone: tzinfo) -> Ints:
     found = (datetime.fromtimestamp(one, tz=zone).utcoffset() for one in seconds.tolist())
     return np.array([0 if one is None else int(one.total_seconds()) for one in found])
+
+
+def week_clock(submit: Floats, meta: Meta) -> Floats:
+    """Submissions on the machine's own clock: seconds after the Monday before submit = 0.
+
+    Summer time is followed where the zone is known; in the hour that autumn repeats, the clock
+    stands still instead of going back. A log that doesn't say when it begins is taken to begin on
+    a Monday at midnight.
+    """
+    times = np.asarray(submit, dtype=np.float64)
+    if meta.epoch is None or times.size == 0:
+        return times
+    moments = times + meta.epoch
+    offset = np.full(times.size, meta.utc_offset or 0.0)
+    if meta.timezone is not None:
+        offset = _zone_offsets(moments, meta.timezone, offset)
+    origin = np.floor((meta.epoch + offset[0] - MONDAY) / SECONDS["w"]) * SECONDS["w"] + MONDAY
+    local = moments + offset - origin
+    ordered: Floats = np.maximum.accumulate(local) if np.all(np.diff(times) >= 0) else local
+    return ordered
+
+
+def week_origin(meta: Meta) -> float:
+    """Where submit = 0 lies in the week: seconds after a Monday's midnight, local time."""
+    return float(week_clock(np.zeros(1), meta)[0])
+
+
+def _zone_offsets(moments: Floats, zone: str, default: Floats) -> Floats:
+    """Seconds east of Greenwich at each moment; the default where the zone isn't known."""
+    seconds = pl.Series(np.floor(moments).astype(np.int64))
+    try:
+        utc = pl.from_epoch(seconds, time_unit="s").dt.replace_time_zone("UTC")
+        local = utc.dt.convert_time_zone(zone).dt.replace_time_zone(None)
+    except pl.exceptions.PolarsError:
+        return default
+    shift = local.dt.epoch("s").to_numpy() - seconds.to_numpy()
+    return np.asarray(shift, dtype=np.float64)

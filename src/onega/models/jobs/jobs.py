@@ -10,17 +10,13 @@ import polars as pl
 
 from onega.core.errors import ModelError
 from onega.core.workload.chains import Floats, Ints
-from onega.models.arrivals.cycles import WEEK
+from onega.core.workload.clock import week_clock
 
 if TYPE_CHECKING:
-    from onega.core.workload.meta import Meta
     from onega.core.workload.workload import Workload
 
 LEAST = 50
 """Fewer jobs than this say nothing of a chain, a cycle or a tail."""
-
-MONDAY = 978307200.0
-"""Unix time of Monday, 1 January 2001, 00:00 UTC: submit = 0 of sampled workloads."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,40 +83,3 @@ def jobs_of(workload: Workload, *, least: int = LEAST) -> Jobs:
         user=usable["user"].fill_null(-1).to_numpy().astype(np.int64),
         machine=int(max(workload.meta.procs or 0, procs.max())),
     )
-
-
-def week_clock(submit: Floats, meta: Meta) -> Floats:
-    """Submissions on the machine's own clock: seconds after the Monday before submit = 0.
-
-    Summer time is followed where the zone is known; in the hour that autumn repeats, the clock
-    stands still instead of going back. A log that doesn't say when it begins is taken to begin on
-    a Monday at midnight.
-    """
-    times = np.asarray(submit, dtype=np.float64)
-    if meta.epoch is None or times.size == 0:
-        return times
-    moments = times + meta.epoch
-    offset = np.full(times.size, meta.utc_offset or 0.0)
-    if meta.timezone is not None:
-        offset = _zone_offsets(moments, meta.timezone, offset)
-    origin = np.floor((meta.epoch + offset[0] - MONDAY) / WEEK) * WEEK + MONDAY
-    local = moments + offset - origin
-    ordered: Floats = np.maximum.accumulate(local) if np.all(np.diff(times) >= 0) else local
-    return ordered
-
-
-def week_origin(meta: Meta) -> float:
-    """Where submit = 0 lies in the week: seconds after a Monday's midnight, local time."""
-    return float(week_clock(np.zeros(1), meta)[0])
-
-
-def _zone_offsets(moments: Floats, zone: str, default: Floats) -> Floats:
-    """Seconds east of Greenwich at each moment; the default where the zone isn't known."""
-    seconds = pl.Series(np.floor(moments).astype(np.int64))
-    try:
-        utc = pl.from_epoch(seconds, time_unit="s").dt.replace_time_zone("UTC")
-        local = utc.dt.convert_time_zone(zone).dt.replace_time_zone(None)
-    except pl.exceptions.PolarsError:
-        return default
-    shift = local.dt.epoch("s").to_numpy() - seconds.to_numpy()
-    return np.asarray(shift, dtype=np.float64)
