@@ -38,11 +38,12 @@ def test_beyond_what_was_measured_little_is_known(jobs):
 
 
 def test_fewest_servers_keep_up(jobs):
-    curve = UsableCurve.measure(jobs, 40)
+    today = jobs.work / jobs.gaps.sum()
+    curve = UsableCurve.measure(jobs, 40, [today])
     fewest = curve.fewest_servers(30.0)
     assert curve(fewest).low * fewest > 30
     assert fewest >= jobs.fewest_servers(30.0)
-    today = jobs.work / jobs.gaps.sum()  # just there more sizes are measured
+    # Just there more sizes are measured.
     assert curve.fewest_servers(today) == jobs.fewest_servers(today)
     assert curve.fewest_servers(1e6) is None
 

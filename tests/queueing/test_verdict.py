@@ -12,7 +12,9 @@ import onega
 from onega.cli.app import main
 from onega.core.errors import QueueingError
 from onega.queueing.checks import NEEDED, lilliefors_p
+from onega.queueing.estimates import LogFacts
 from onega.queueing.stability import stability as by_formula
+from onega.queueing.stability import stability_of
 from onega.queueing.verdict import Usable, judge
 
 
@@ -311,8 +313,30 @@ def test_a_log_that_fills_its_machine_only_at_its_end_can_not_tell():
         {"submit": submit, "runtime": np.full(503, hour), "procs": np.full(503, 2)}
     ).with_machine(8)
     result = onega.stability(log)
-    assert result.estimates.window_load == pytest.approx(2 / 0.24 / 8, rel=0.01)
+    assert result.window_load == pytest.approx(2 / 0.24 / 8, rel=0.01)
     assert result.offered_load == pytest.approx(503 * 2 * hour / (8 * submit[-1]), rel=0.01)
     assert (result.stable, result.verdict.basis) == (None, "window")
     assert "over the whole log" in result.summary()["verdict_words"]
     assert result.min_procs == 10  # 8.3 are busy on average, and jobs are two wide
+    # A rate that is given changes the gaps of the log's own jobs: the log's own rate, nothing.
+    told = onega.stability(log, arrival_rate=result.arrival_rate)
+    assert told.window_load == pytest.approx(result.window_load, rel=1e-12)
+    assert (told.verdict, told.min_procs) == (result.verdict, 10)
+    faster = onega.stability(log, procs=24, arrival_rate=2 * result.arrival_rate)
+    assert faster.window_load == pytest.approx(2 * result.window_load / 3, rel=1e-12)
+    assert faster.min_procs == 18  # 16.7 are busy on average
+
+
+def test_the_formula_s_fewest_servers_keep_up_with_the_window_too():
+    """Of a log that passes the tests, the fewest are again those for which the answer is yes."""
+    log = independent_log()
+    found = replace(by_formula(log, procs=5), window_load=1.4)
+    facts = LogFacts(
+        found.arrival_rate, found.mean_runtime, found.mean_work, 1.4, None, found.checks
+    )
+    again = stability_of(found.widths, 5, found.constant, facts)
+    assert again.formula_holds
+    assert again.min_procs > again.formula_min_procs
+    for servers, stable in ((again.min_procs, True), (again.min_procs - 1, None)):
+        other = by_formula(log, procs=servers)
+        assert replace(other, window_load=1.4 * 5 / servers).stable is stable

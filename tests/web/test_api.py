@@ -185,6 +185,8 @@ def test_sizing_is_the_verdict(client, log):
         assert summary["C"] == expected.C
         assert summary["rho"] == pytest.approx(expected.rho, rel=1e-12)
         assert summary["offered_load"] == pytest.approx(expected.offered_load, rel=1e-12)
+        inside = expected.window_load and pytest.approx(expected.window_load, rel=1e-12)
+        assert summary["window_offered_load"] == inside
         low, high = (summary[f"saturation_utilisation_{end}"] for end in ("low", "high"))
         assert low - 1e-9 <= expected.utilisation_at_limit <= high + 1e-9
         if summary["stable"] is not None:
@@ -196,6 +198,22 @@ def test_sizing_is_the_verdict(client, log):
     today = client.get("/api/sizing", params={"log": log["id"]}).json()["summary"]
     assert today["stable"] is onega.stability(jobs).stable  # measured at just this size
     assert today["min_procs"] == pytest.approx(onega.stability(jobs).min_procs, rel=0.02)
+
+
+def test_sizing_of_a_log_that_fills_its_machine_only_at_its_end(client):
+    """Few jobs for three days, then more than there is: neither place says yes."""
+    submit = [*range(0, 3 * 86400, 86400), *(3 * 86400 + 864 * i for i in range(500))]
+    rows = "".join(f"{one},3600,2\n" for one in submit)
+    made = client.upload(f"submit,runtime,procs\n{rows}".encode(), name="late.csv", procs=8)
+    found = client.get("/api/sizing", params={"log": made["id"]}).json()
+    text = client.get(f"/api/logs/{made['id']}/download", params={"format": "parquet"}).content
+    jobs = onega.Workload(pl.read_parquet(io.BytesIO(text)), onega.Meta(procs=8))
+    expected = onega.stability(jobs)
+    assert expected.verdict.basis == "window"
+    assert found["summary"]["verdict_basis"] == "window"
+    assert found["summary"]["stable"] is None
+    assert found["headline"] == expected.sentences()[0]
+    assert found["summary"]["min_procs"] == expected.min_procs == 10
 
 
 def test_sizing_without_a_log(client):

@@ -59,6 +59,11 @@ class Check:
     test: str | None = None
     p_value: float | None = None
 
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers under keys that begin with the assumption."""
+        found = {"holds": self.holds, "test": self.test, "p_value": self.p_value, **self.measures}
+        return {f"{self.assumption}_{key}": value for key, value in found.items()}
+
 
 @dataclass(frozen=True)
 class Jobs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,9 +39,6 @@ class LogEstimates:
     offered_load
         λ·E[N·S]/s: the load in processor seconds, without any assumption. Above 1 no scheduler
         keeps up.
-    window_load
-        The same over the window in which the log shows its machine filled
-        (`onega.core.schedule.window`); None if there is no such window.
     checks
         The assumptions and how far the log is from them.
     report
@@ -56,18 +54,35 @@ class LogEstimates:
     constant_ci: Interval
     rho_ci: Interval
     offered_load: float
-    window_load: float | None
     checks: tuple[Check, ...]
     report: Report = field(default_factory=Report)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the jobs and the intervals as a flat dictionary."""
+        result: dict[str, Any] = {
+            "jobs": self.jobs,
+            "jobs_left_out": self.report.dropped,
+            "confidence": self.confidence,
+        }
+        for name in ("arrival_rate", "mean_runtime", "constant", "rho"):
+            low, high = getattr(self, f"{name}_ci")
+            key = "C" if name == "constant" else name
+            result |= {f"{key}_ci_low": low, f"{key}_ci_high": high}
+        return result
 
 
 @dataclass(frozen=True)
 class LogFacts:
-    """λ, E[S] and E[N·S] of a log, as given where they were given; and how it fits the formula."""
+    """λ, E[S] and E[N·S] of a log, as given where they were given; and how it fits the formula.
+
+    ``window_load`` is the offered load over the window in which the log shows its machine filled
+    (`onega.core.schedule.window`), at these rates; None if there is no such window.
+    """
 
     arrival_rate: float | None
     mean_runtime: float | None
     mean_work: float | None = None
+    window_load: float | None = None
     estimates: LogEstimates | None = None
     checks: tuple[Check, ...] | None = None
 
@@ -130,7 +145,6 @@ def estimate(workload: Workload, procs: int, *, confidence: float = 0.95) -> Log
         constant_ci=around(constant, by_width),
         rho_ci=around(rho, together),
         offered_load=offered,
-        window_load=_window_load(workload, procs),
         checks=checks(jobs, law),
         report=jobs.report,
     )
@@ -153,7 +167,10 @@ def log_facts(
     mean_runtime: float | None,
     confidence: float,
 ) -> LogFacts:
-    """Take what wasn't given from the log; a given mean run time stretches the log's own ones."""
+    """Take what wasn't given from the log.
+
+    A given mean run time stretches the log's own ones, a given rate its gaps between submissions.
+    """
     for name, value in (("arrival_rate", arrival_rate), ("mean_runtime", mean_runtime)):
         if value is not None and not (math.isfinite(value) and value > 0):
             raise QueueingError(f"{name} must be a positive number; got {value}")
@@ -163,12 +180,14 @@ def log_facts(
     own = float(jobs.runtimes.mean())
     mean = own if mean_runtime is None else mean_runtime
     work = float(np.mean(jobs.procs * jobs.runtimes)) * mean / own
+    inside, times = _window_load(source, servers), mean / own
     if arrival_rate is not None:
-        return LogFacts(arrival_rate, mean, work, None, checks(jobs, Widths.of(source)))
-    found = estimate(source, servers, confidence=confidence)
-    if mean_runtime is not None:
-        found = _stretched(found, mean / own)
-    return LogFacts(found.arrival_rate, mean, work, found, found.checks)
+        span = float(jobs.gaps.sum())
+        inside = inside and inside * times * arrival_rate * span / jobs.gaps.size
+        return LogFacts(arrival_rate, mean, work, inside, None, checks(jobs, Widths.of(source)))
+    found = _stretched(estimate(source, servers, confidence=confidence), times)
+    inside = inside and inside * times
+    return LogFacts(found.arrival_rate, mean, work, inside, found, found.checks)
 
 
 def _stretched(found: LogEstimates, factor: float) -> LogEstimates:
@@ -183,5 +202,4 @@ def _stretched(found: LogEstimates, factor: float) -> LogEstimates:
         mean_runtime_ci=times(found.mean_runtime_ci),
         rho_ci=times(found.rho_ci),
         offered_load=factor * found.offered_load,
-        window_load=None if found.window_load is None else factor * found.window_load,
     )

@@ -23,7 +23,7 @@ from onega.queueing.constant import (
     fewest_servers,
     stability_constant,
 )
-from onega.queueing.estimates import LogEstimates, log_facts
+from onega.queueing.estimates import LogEstimates, LogFacts, log_facts
 from onega.queueing.runtime_laws import RuntimeLaw
 from onega.queueing.saturated import fewest_servers_for_law, law_constant
 from onega.queueing.verdict import Usable, Verdict, judge
@@ -48,6 +48,8 @@ class Stability(Plottable):
         E[S], seconds; None if unknown.
     mean_work
         E[N·S], processor seconds per job; None for E[N]·E[S], widths and run times independent.
+    window_load
+        ω over the window in which the log shows its machine filled; None without one.
     min_procs
         The fewest servers for which the answer is yes; None if λ or E[S] is unknown, or if the
         method can't tell.
@@ -80,6 +82,7 @@ class Stability(Plottable):
     arrival_rate: float | None = None
     mean_runtime: float | None = None
     mean_work: float | None = None
+    window_load: float | None = None
     min_procs: int | None = None
     formula_min_procs: int | None = None
     estimates: LogEstimates | None = None
@@ -109,6 +112,12 @@ class Stability(Plottable):
         if self.arrival_rate is None or self.mean_runtime is None:
             return None
         return self.arrival_rate * self._work(self.mean_runtime) / self.procs
+
+    @property
+    def peak_load(self) -> float | None:
+        """The larger of the offered loads of the whole log and of its window; None if unknown."""
+        load = self.offered_load
+        return load if load is None or self.window_load is None else max(load, self.window_load)
 
     @property
     def formula_holds(self) -> bool | None:
@@ -166,7 +175,7 @@ class Stability(Plottable):
             "verdict_words": self._headline(),
             "would_tell": self.verdict.would_tell,
             "offered_load": self.offered_load,
-            "window_offered_load": None if self.estimates is None else self.estimates.window_load,
+            "window_offered_load": self.window_load,
             "max_arrival_rate": self.max_arrival_rate,
             "min_procs": self.min_procs,
             "utilisation_at_limit": self.utilisation_at_limit,
@@ -183,9 +192,9 @@ class Stability(Plottable):
         if self.constant.low < self.constant.high:
             result |= {"C_low": self.constant.low, "C_high": self.constant.high}
         if self.estimates is not None:
-            result |= _from_log(self.estimates)
+            result |= self.estimates.summary()
         for check in self.checks or ():
-            result |= _from_check(check)
+            result |= check.summary()
         return result
 
     def _headline(self) -> str | None:
@@ -304,7 +313,7 @@ def stability(
     `onega.stability` measures.
     """
     servers = machine_size(source, procs)
-    log = log_facts(source, servers, arrival_rate, mean_runtime, confidence)
+    facts = log_facts(source, servers, arrival_rate, mean_runtime, confidence)
     widths = Widths.of(source).within(servers)
     check_servers(widths, servers)
     shape = RuntimeLaw.of(law)
@@ -314,28 +323,42 @@ def stability(
         )
     else:
         constant = _constant_of_law(source, widths, servers, shape, method)
-    arrival_rate, mean_runtime = log.arrival_rate, log.mean_runtime
-    fewest = None
-    if arrival_rate is not None and mean_runtime is not None:
-        load = arrival_rate * mean_runtime
+    return stability_of(widths, servers, constant, facts, shape)
+
+
+def stability_of(
+    widths: Widths,
+    servers: int,
+    constant: Constant,
+    facts: LogFacts,
+    law: RuntimeLaw | str = "exponential",
+) -> Stability:
+    """Answer from C and from what is known of the jobs' rates."""
+    shape = RuntimeLaw.of(law)
+
+    def fewest(load: float) -> int | None:
         if shape.exponential:
-            fewest = fewest_servers(widths, load)
-        else:
-            fewest = fewest_servers_for_law(widths.trimmed(), load, shape)
+            return fewest_servers(widths, load)
+        return fewest_servers_for_law(widths.trimmed(), load, shape)
+
     found = Stability(
         procs=servers,
         widths=widths,
         constant=constant,
-        arrival_rate=arrival_rate,
-        mean_runtime=mean_runtime,
-        mean_work=log.mean_work,
-        formula_min_procs=fewest,
-        estimates=log.estimates,
-        checks=log.checks,
+        **vars(facts),
         law=str(shape),
-        provenance=(f"stability of {widths.name} on {servers} servers, method {method}",),
+        provenance=(f"stability of {widths.name} on {servers} servers, method {constant.method}",),
     )
-    return found if found.formula_holds is False else replace(found, min_procs=fewest)
+    offered, peak = found.offered_load, found.peak_load
+    if found.rho is None or offered is None or peak is None:
+        return found
+    load = found.rho / found.C  # λ·E[S]
+    found = replace(found, formula_min_procs=fewest(load))
+    return (
+        found
+        if found.formula_holds is False
+        else replace(found, min_procs=fewest(load * peak / offered))
+    )
 
 
 def _constant_of_law(
@@ -361,26 +384,3 @@ def machine_size(source: WidthsLike, procs: int | None) -> int:
     if isinstance(source, Workload) and source.meta.procs is not None:
         return source.meta.procs
     raise QueueingError("how many servers? give procs= (--procs); the log doesn't say")
-
-
-def _from_log(estimates: LogEstimates) -> dict[str, Any]:
-    result: dict[str, Any] = {
-        "jobs": estimates.jobs,
-        "jobs_left_out": estimates.report.dropped,
-        "confidence": estimates.confidence,
-    }
-    for name in ("arrival_rate", "mean_runtime", "constant", "rho"):
-        low, high = getattr(estimates, f"{name}_ci")
-        key = "C" if name == "constant" else name
-        result |= {f"{key}_ci_low": low, f"{key}_ci_high": high}
-    return result
-
-
-def _from_check(check: Check) -> dict[str, Any]:
-    name = check.assumption
-    return {
-        f"{name}_holds": check.holds,
-        f"{name}_test": check.test,
-        f"{name}_p_value": check.p_value,
-        **{f"{name}_{key}": value for key, value in check.measures.items()},
-    }

@@ -90,7 +90,7 @@ def judge(known: Stability) -> Verdict:
     if offered >= 1:
         return Verdict(stable=False, basis="offered load")
     found = _below_one(known, offered)
-    inside = None if known.estimates is None else known.estimates.window_load
+    inside = known.window_load
     if found.stable and inside is not None and inside > offered:
         filled = _below_one(known, inside) if inside < 1 else None
         if filled is None or not filled.stable:

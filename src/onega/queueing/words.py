@@ -58,10 +58,9 @@ def verdict_sentence(result: Stability, *, brief: bool = False) -> str:
         )
     name, usable = policy_name(result.policy), result.usable
     if verdict.basis == "window":
-        assert result.estimates is not None
         return (
             f"Can't tell: {percent(load)} of the machine is asked for over the whole log, but "
-            f"{percent(result.estimates.window_load or 0.0)} over the time in which the log shows "
+            f"{percent(result.window_load or 0.0)} over the time in which the log shows "
             f"it filled. What would tell: {verdict.would_tell}."
         )
     if usable is None and result.formula_holds is False:

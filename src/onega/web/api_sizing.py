@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import numpy as np
@@ -18,7 +17,8 @@ from onega.web.schemas import ID
 from onega.web.tasks import LAW, USABLE
 
 if TYPE_CHECKING:
-    from onega.queueing.stability import Stability
+    from onega.experiment.stability.usable_curve import UsableCurve
+    from onega.queueing.estimates import LogFacts
     from onega.queueing.widths import Widths
 
 LARGEST: Final = 200_000
@@ -58,17 +58,28 @@ def sizing(
     mean = mean_runtime or facts.get("mean_runtime")
     size = procs or facts.get("procs") or law.widest
     rate, mean = rate and rate * load_factor, mean and mean * runtime_factor
-    return json_answer(answer_sizing(law, size, rate, mean, _measured(facts, mean)))
+    return json_answer(
+        answer_sizing(law, size, _facts(facts, size, rate, mean), facts.get("measure"))
+    )
 
 
-def _measured(facts: dict[str, Any], mean: float | None) -> dict[str, Any]:
-    """Return what is known of a log's own jobs, as fields of a `Stability`; nothing without one."""
-    if not facts:
-        return {}
-    checks = [Check(**one) for one in facts.get("checks", [])] or [UNTESTED]
-    work = facts.get("mean_work")
-    stretched = work and mean and work * mean / facts["mean_runtime"]
-    return {"checks": tuple(checks), "mean_work": stretched, "measure": facts.get("measure")}
+def _facts(kept: dict[str, Any], size: int, rate: float | None, mean: float | None) -> LogFacts:
+    """Return what is known of the jobs if they come at another rate and run longer or shorter."""
+    from onega.queueing.estimates import LogFacts
+
+    if not kept:
+        return LogFacts(rate, mean)
+    assert rate is not None
+    assert mean is not None
+    longer, oftener = mean / kept["mean_runtime"], rate / kept["arrival_rate"]
+    work, inside = kept.get("mean_work"), kept.get("window_procs")
+    return LogFacts(
+        rate,
+        mean,
+        mean_work=work and work * longer,
+        window_load=inside and inside * longer * oftener / size,
+        checks=tuple(Check(**one) for one in kept.get("checks", [])) or (UNTESTED,),
+    )
 
 
 def _source(desk: Desk, log: str | None, text: str | None) -> tuple[Any, dict[str, Any]]:
@@ -105,21 +116,25 @@ def _within(law: Any) -> Any:  # noqa: ANN401
 
 
 def answer_sizing(
-    law: Widths, size: int, rate: float | None, mean: float | None, known: dict[str, Any]
+    law: Widths, size: int, facts: LogFacts, measure: UsableCurve | None
 ) -> dict[str, Any]:
-    """Answer for one machine, with the curve around it; ``known`` of a log's own jobs."""
-    from onega.queueing.stability import stability
+    """Answer for one machine, with the curve around it; as `onega.stability` would."""
+    from onega.experiment.stability.measured import with_own_order
+    from onega.queueing.constant import check_servers, stability_constant
+    from onega.queueing.stability import stability_of
     from onega.queueing.words import verdict_sentence
 
     if size > LARGEST:
         raise QueueingError(f"the page takes up to {LARGEST:,} servers; got {size:,}")
-    trimmed = law.trimmed()
+    trimmed = law.trimmed().within(size)
+    check_servers(trimmed, size)
+    rate, mean = facts.arrival_rate, facts.mean_runtime
     if rate is not None and mean is not None and rate * mean * trimmed.mean > LARGEST:
         needed = f"{rate * mean * trimmed.mean:,.0f}"
         raise QueueingError(f"this work keeps {needed} servers busy; the page takes {LARGEST:,}")
-    result = stability(trimmed, procs=size, arrival_rate=rate, mean_runtime=mean)
-    if known:
-        result = _with_log(result, known)
+    result = stability_of(trimmed, size, stability_constant(trimmed, size), facts)
+    if measure is not None and not result.formula_holds:
+        result = with_own_order(result, measure)
     last = min(max(3 * size, result.min_procs or 0, trimmed.widest + 10), 3 * LARGEST)
     sizes = np.unique(np.geomspace(trimmed.widest, last, POINTS).round().astype(np.int64))
     curve = result.curve(sizes)
@@ -138,14 +153,3 @@ def _without_list(sentences: list[str]) -> list[str]:
     """Leave out how the log differs from the formula: the page folds that list away."""
     whole = [one for one in sentences if not one.startswith("  •")]
     return [one.removesuffix(" This log differs:") for one in whole]
-
-
-def _with_log(result: Stability, known: dict[str, Any]) -> Stability:
-    """Put in the place of the formula what was measured, if the log isn't what it assumes."""
-    found = replace(result, checks=known["checks"], mean_work=known["mean_work"])
-    measure = known["measure"]
-    if found.formula_holds or measure is None:
-        return found if found.formula_holds else replace(found, min_procs=None)
-    load = found.offered_load
-    fewest = None if load is None else measure.fewest_servers(load * found.procs)
-    return replace(found, usable=measure(found.procs), measure=measure, min_procs=fewest)

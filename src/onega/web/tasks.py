@@ -142,23 +142,25 @@ def _law(folder: Path, log: Workload) -> dict[str, Any] | None:
     from onega.core.errors import QueueingError
     from onega.experiment.stability.own_order import OwnOrder
     from onega.experiment.stability.usable_curve import UsableCurve
-    from onega.queueing.estimates import estimate
+    from onega.queueing.stability import stability
     from onega.queueing.widths import Widths
 
     try:
         widths = Widths.from_workload(log)
-        found = estimate(log, max(log.meta.procs or 0, widths.widest))
+        found = stability(log, procs=max(log.meta.procs or 0, widths.widest))
     except QueueingError:
         return None
     write_table(pl.DataFrame({"width": widths.values, "prob": widths.probs}), folder / LAW)
-    jobs = OwnOrder.of(log, precision=0.005)
-    curve = UsableCurve.measure(jobs, max(log.meta.procs or 0, widths.widest))
+    loads = [load for load in (found.offered_load, found.peak_load) if load is not None]
+    asked = [load * found.procs for load in loads]
+    curve = UsableCurve.measure(OwnOrder.of(log, precision=0.005), found.procs, asked)
     write_table(curve.to_polars(), folder / USABLE)
     return {
         "arrival_rate": found.arrival_rate,
         "mean_runtime": found.mean_runtime,
-        "mean_work": jobs.work / jobs.procs.size,
-        "checks": [asdict(check) for check in found.checks],
+        "mean_work": found.mean_work,
+        "window_procs": found.window_load and found.window_load * found.procs,
+        "checks": [asdict(check) for check in found.checks or ()],
     }
 
 

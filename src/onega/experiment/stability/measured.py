@@ -10,6 +10,7 @@ from onega.core.rng import Rng
 from onega.core.workload.workload import Workload
 from onega.experiment.stability.own_order import BUDGET, OwnOrder
 from onega.experiment.stability.saturation import MOST_JOBS, Saturation, saturated_throughput
+from onega.experiment.stability.usable_curve import UsableCurve
 from onega.queueing.constant import Constant, check_servers
 from onega.queueing.estimates import LogEstimates, log_facts
 from onega.queueing.runtime_laws import RuntimeLaw
@@ -47,11 +48,7 @@ def saturated_stability(
         procs=servers,
         widths=widths,
         constant=Constant(math.nan, "saturation", math.nan, math.nan),
-        arrival_rate=facts.arrival_rate,
-        mean_runtime=facts.mean_runtime,
-        mean_work=facts.mean_work,
-        estimates=facts.estimates,
-        checks=facts.checks,
+        **vars(facts),
         policy=policy,
         law="the log's own" if isinstance(source, Workload) else str(RuntimeLaw.of(law)),
     )
@@ -82,27 +79,22 @@ def saturated_stability(
     return replace(found, constant=constant)
 
 
-def with_own_order(found: Stability, measure: OwnOrder, confidence: float) -> Stability:
+def with_own_order(
+    found: Stability, measure: OwnOrder | UsableCurve, confidence: float = 0.95
+) -> Stability:
     """Add to an answer what the log's own jobs in their own order can use under FCFS."""
-    usable, load = measure(found.procs), found.offered_load
-    needed = None if load is None else measure.fewest_servers(_most(load, found) * found.procs)
+    usable, load, peak = measure(found.procs), found.offered_load, found.peak_load
     ratio = None
-    if found.estimates is not None and load is not None:
+    if isinstance(measure, OwnOrder) and found.estimates is not None and load is not None:
         ratio = measure.load_ratio_ci(found.procs, load / usable.share, confidence)
     return replace(
         found,
         usable=usable,
         measure=measure,
         load_ratio_ci=ratio,
-        min_procs=needed,
+        min_procs=None if peak is None else measure.fewest_servers(peak * found.procs),
         provenance=(*found.provenance, f"saturated fcfs on {found.procs} servers: {usable.how}"),
     )
-
-
-def _most(load: float, found: Stability) -> float:
-    """Return the larger of the loads that the whole log and its window have."""
-    inside = None if found.estimates is None else found.estimates.window_load
-    return load if inside is None else max(load, inside)
 
 
 def _usable(measured: Saturation, share: float) -> Usable:

@@ -8,6 +8,7 @@ what can be used of it, and between them U(s)·s is drawn straight.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -50,17 +51,17 @@ class UsableCurve:
     jobs: int
 
     @classmethod
-    def measure(cls, jobs: OwnOrder, procs: int) -> UsableCurve:
+    def measure(cls, jobs: OwnOrder, procs: int, asked: Sequence[float] = ()) -> UsableCurve:
         """Measure sizes from the widest job to eight times ``procs``.
 
-        That one is among them, and so are those around the fewest servers that keep up with the
-        log as it is.
+        That one is among them, and so are those around the fewest servers that keep up with
+        ``asked`` processors' worth of work, each of them.
         """
         widest = int(jobs.procs.max())
         here = max(procs, widest)
         number = int(np.clip(WORK // jobs(here).jobs, FEWEST_SIZES, SIZES))
-        if (span := float(jobs.gaps.sum())) > 0:
-            jobs.fewest_servers(jobs.work / span)
+        for work in asked:
+            jobs.fewest_servers(work)
         spread = np.geomspace(widest, 8 * here, number).round().astype(np.int64)
         sizes = np.unique(np.append(spread, list(jobs.known)))
         found = [jobs(int(size)) for size in sizes]
