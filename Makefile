@@ -32,7 +32,7 @@ test-lowest test-newest:
 	test -x $(VENV)-$(@:test-%=%)/bin/python || $(PYTHON) -m venv $(VENV)-$(@:test-%=%)
 	$(VENV)-$(@:test-%=%)/bin/python -m pip install --quiet --disable-pip-version-check $(REQUIRED) -e . pytest pytest-timeout hypothesis
 	NUMBA_CACHE_DIR=$(abspath $(VENV)-$(@:test-%=%))/numba $(VENV)-$(@:test-%=%)/bin/python -m pytest -q -o filterwarnings=default \
-	  tests/test_smoke.py tests/core/test_files.py tests/experiment/test_sweep_store.py tests/traces/test_tables.py tests/traces/test_swf_round_trip.py
+	  tests/test_smoke.py tests/core/test_files.py tests/experiment/sweep/test_store.py tests/traces/tables/test_reader.py tests/traces/swf/test_round_trip.py
 
 verification: $(STAMP)
 	$(BIN)/python -m pytest -m verification

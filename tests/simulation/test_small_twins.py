@@ -11,7 +11,7 @@ import pytest
 from onega.simulation.machine import memory
 from reference.detailed_problems import MECHANISMS, random_mixture, random_problem
 from simulation.cases import CONTROLS, POLICIES, check, random_case
-from simulation.test_detailed_twin import check as check_machine
+from simulation.machine.test_twin import check as check_machine
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: f"{policy[0]}+{policy[1]}")

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from describe.logs import small_log
 from onega.core.workload.workload import Workload
 from onega.traces.description import describe
 from onega.traces.description.shape import distributional_correlation
 from reference import description as twin
+from traces.description.logs import small_log
 
 JOBS = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 5000)), min_size=2, max_size=60)
 

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from logs import grouped_log
 
+from experiment.users.logs import grouped_log
 from onega.core.errors import ModelError
 from onega.core.workload.chains import autocorrelation, equal_neighbours, floor_power
 from onega.core.workload.distances import ks_distance
@@ -137,7 +137,7 @@ def test_sample_keeps_laws_shares_and_people(log, model):
 
 
 def test_sessions_make_neighbours_alike():
-    from contract_log import example_log
+    from models.contract import example_log
 
     log = example_log()
     drawn = UserGroups.fit(log).sample(20_000, rng=2)

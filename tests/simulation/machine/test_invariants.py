@@ -12,7 +12,7 @@ from onega.simulation.machine import run as detailed_run
 from onega.simulation.machine.problem import Outcome, Problem
 from reference.detailed import run_exactly
 from reference.detailed_problems import MECHANISMS, random_mixture, random_problem
-from simulation.detailed_checks import CHECKS, History, check
+from simulation.machine.checks import CHECKS, History, check
 
 FEW, MANY = 15, 600
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from describe.logs import full_log, small_log
 from onega.cli.describe_screen import print_description
 from onega.core.json_safe import plain
 from onega.core.workload.meta import Meta
 from onega.core.workload.workload import Workload
 from onega.figures.describe import KINDS, draw_all
 from onega.traces.description import describe
+from traces.description.logs import full_log, small_log
 
 OPTIONAL = ("estimate", "wait", "user")
 MACHINE = Meta(procs=4, epoch=1e9, timezone="Europe/Stockholm")

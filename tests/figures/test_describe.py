@@ -8,11 +8,11 @@ import plotly.graph_objects as go
 import pytest
 
 import onega
-from describe.logs import full_log, small_log
 from onega.figures.describe import KINDS, draw_all
 from onega.figures.export import write_html
 from onega.figures.theme import COLOURS
 from onega.traces.description import describe
+from traces.description.logs import full_log, small_log
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,6 +8,7 @@ import pytest
 
 import onega
 from onega.cli import main
+from report.logs import make_log
 
 QUICK = ("--policies", "fcfs,easy", "--replicates", "2")
 
@@ -21,6 +22,11 @@ def run(capsys):
         return left.value.code, said.out, said.err
 
     return call
+
+
+@pytest.fixture(scope="module")
+def log():
+    return make_log()
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from logs import planted_log
 
 import onega
+from experiment.users.logs import planted_log
 from onega import Cluster, ExperimentError, RateControl, ReactiveUsers, Workload, closed_loop
 from onega.core.workload.meta import Meta
 from reference.closed_loop import naive_closed_loop

@@ -8,8 +8,8 @@ import pytest
 
 import onega
 from cut_logs import BUSY_OF_ALL, hourly
-from describe.logs import full_log, small_log
 from onega.cli.app import main
+from traces.description.logs import full_log, small_log
 
 
 @pytest.fixture

@@ -8,12 +8,18 @@ import pytest
 
 import onega
 from onega.cli import main
+from reproduce.logs import make_log
 
 
 def run(*words):
     with pytest.raises(SystemExit) as left:
         main([str(word) for word in words])
     return left.value.code
+
+
+@pytest.fixture(scope="module")
+def log():
+    return make_log()
 
 
 @pytest.fixture

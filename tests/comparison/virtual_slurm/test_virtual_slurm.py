@@ -101,7 +101,7 @@ def test_pilot_of_two_hundred_jobs_twice(tmp_path):
         assert np.median(np.abs(over)) < 5
         assert run.quality()["by_backfill"] > 0
     read = [onega.read(place / f"run-{k}.swf") for k in (1, 2)]
-    assert onega.adequacy(*read).P == pytest.approx(result.ideal, rel=1e-3)
+    assert pytest.approx(result.ideal, rel=1e-3) == onega.adequacy(*read).P
     report = json.loads((place / "report.json").read_text())
     assert report["P_ideal"] == result.ideal
     assert report["prefixes"][-1]["jobs"] == 200

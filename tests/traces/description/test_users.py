@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from describe.logs import EPOCH, small_log
 from onega.core.workload.clock import local_zone
 from onega.core.workload.meta import Meta
 from onega.core.workload.workload import Workload
 from onega.traces.description import describe
 from onega.traces.description.cycles import local_hours
 from reference import description as twin
+from traces.description.logs import EPOCH, small_log
 
 
 def test_accuracy_and_jobs_over_their_estimate():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from logs import grouped_log, planted_log
 
 import onega
+from experiment.users.logs import grouped_log, planted_log
 from onega.cli.app import main
 
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onega
-from describe.logs import full_log, small_log
 from onega.core.json_safe import plain
 from onega.core.workload.meta import Meta
 from onega.core.workload.workload import Workload
 from onega.traces.description import describe
+from traces.description.logs import full_log, small_log
 
 MACHINE = Meta(procs=8, epoch=0.0)
 

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from logs import planted_log
 
+from experiment.users.logs import planted_log
 from onega import ExperimentError, Schedule, Workload, feedback
 from onega.core.workload.meta import Meta
 from onega.experiment.users.feedback_fit import (
