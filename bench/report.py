@@ -56,7 +56,7 @@ def main() -> None:
     if len(sys.argv) > 1:
         log = onega.read(sys.argv[1])
     else:
-        from onega.cli.demo import make_jobs
+        from onega.cli.views.demo import make_jobs
 
         log = make_jobs()
     make(log)  # compiles

@@ -20,7 +20,7 @@ import httpx
 import polars as pl
 import pytest
 
-from onega.cli.serve import _choose_token
+from onega.cli.views.serve import _choose_token
 from onega.core import files as core_files
 from onega.core.errors import OnegaError, SimulationError
 from onega.web import desk, downloads, sharing

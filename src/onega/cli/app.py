@@ -21,37 +21,6 @@ from onega.cli.examples import epilog
 from onega.core.errors import OnegaError
 from onega.kernels import compile_events as news
 
-COMMANDS: tuple[str, ...] = (
-    "describe",
-    "convert",
-    "archive",
-    "simulate",
-    "cluster",
-    "compare_policies",
-    "plan",
-    "sweep",
-    "fit",
-    "sample",
-    "compare",
-    "groups",
-    "feedback",
-    "closed_loop",
-    "stability",
-    "limits",
-    "adequacy",
-    "virtual",
-    "golden",
-    "demo",
-    "report",
-    "serve",
-    "reproduce",
-)
-"""Modules of `onega.cli`, one command (or group) each, in the order of ``onega --help``.
-
-Each has a function ``register(app)``. They import what computes inside their functions, so that
-``onega --help`` doesn't wait for a compiler.
-"""
-
 PANELS: dict[str, tuple[str, ...]] = {
     "Logs": ("describe", "convert", "archive"),
     "Schedulers and machines": ("simulate", "cluster", "compare-policies", "plan", "sweep"),
@@ -60,7 +29,21 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Against reality": ("adequacy", "virtual", "golden"),
     "To look at": ("demo", "report", "serve", "reproduce"),
 }
-"""Headings of ``onega --help``."""
+"""Headings of ``onega --help``, and their commands (or groups) in order."""
+
+FOLDERS: dict[str, str] = {
+    "Logs": "logs",
+    "Schedulers and machines": "scheduling",
+    "Workload models": "models",
+    "Theory": "theory",
+    "Against reality": "reality",
+    "To look at": "views",
+}
+"""Heading → folder of `onega.cli` that has a module for each of its commands.
+
+Each module has a function ``register(app)``. It imports what computes inside its functions, so that
+``onega --help`` doesn't wait for a compiler.
+"""
 
 STOPPED = 130
 
@@ -94,8 +77,10 @@ def make_app() -> typer.Typer:
         Begin with `onega demo`, or with a log of your own: `onega describe LOG`.
         """
 
-    for name in COMMANDS:
-        import_module(f"onega.cli.{name}").register(app)
+    for heading, names in PANELS.items():
+        for name in names:
+            module = f"onega.cli.{FOLDERS[heading]}.{name.replace('-', '_')}"
+            import_module(module).register(app)
     return app
 
 

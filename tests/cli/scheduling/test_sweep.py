@@ -16,8 +16,8 @@ import pytest
 
 import onega
 from experiment.sweeps import same, write_sweep
-from onega.cli import run_progress
 from onega.cli.app import main
+from onega.cli.scheduling import run_progress
 from onega.experiment.sweep.store import stored_keys
 from onega.experiment.sweep.sweep import Tally
 

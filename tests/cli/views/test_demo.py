@@ -8,8 +8,8 @@ import shlex
 import pytest
 
 import onega
-from onega.cli import demo
 from onega.cli.app import main, make_command
+from onega.cli.views import demo
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onega.cli.describe_screen import print_description
+from onega.cli.logs.describe_screen import print_description
 from onega.core.json_safe import plain
 from onega.core.workload.meta import Meta
 from onega.core.workload.workload import Workload

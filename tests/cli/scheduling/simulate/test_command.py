@@ -17,7 +17,7 @@ import pytest
 import onega
 from cut_logs import BUSY_OF_ALL, hourly
 from onega.cli.app import main
-from onega.cli.simulate_machine import MachineFlags, build_cluster
+from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
 
 JOB_COLUMNS = "job,submit,start,end,wait,response,service,slowdown,bounded_slowdown,energy"
 SYSTEM_COLUMNS = "time,rate,busy,running,waiting,workload,power"

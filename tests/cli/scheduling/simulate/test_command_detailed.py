@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from onega.cli.app import main
-from onega.cli.simulate_screen import _mishaps
+from onega.cli.scheduling.simulate.screen import _mishaps
 
 LOG = """\
 ; MaxProcs: 8

@@ -9,7 +9,18 @@ import numpy as np
 import typer
 
 from onega.cli.console import emit_json, emit_table, out, progress, remark
-from onega.cli.experiment_options import (
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    ProcsOption,
+    SeedOption,
+    TimezoneOption,
+    TraceArgument,
+    figures_option,
+)
+from onega.cli.scheduling.experiment_options import (
     DaskOption,
     JobsOption,
     KnowledgeOption,
@@ -24,18 +35,7 @@ from onega.cli.experiment_options import (
     listed,
     read_source,
 )
-from onega.cli.options import (
-    ColumnOption,
-    FromOption,
-    JsonOption,
-    MapOption,
-    ProcsOption,
-    SeedOption,
-    TimezoneOption,
-    TraceArgument,
-    figures_option,
-)
-from onega.cli.simulate_machine import MachineFlags, build_cluster
+from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
 
 if TYPE_CHECKING:
     from onega.experiment.replicates.policies import PolicyComparison

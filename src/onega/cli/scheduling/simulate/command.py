@@ -30,9 +30,9 @@ from onega.cli.options import (
     option,
     read_trace,
 )
-from onega.cli.simulate_files import FORMATS, result_files
-from onega.cli.simulate_inputs import read_inputs
-from onega.cli.simulate_machine import MachineFlags, build_cluster
+from onega.cli.scheduling.simulate.files import FORMATS, result_files
+from onega.cli.scheduling.simulate.inputs import read_inputs
+from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
 from onega.core.errors import SimulationError, suggest
 from onega.core.policy import MULTIFACTOR, TIES, Policy
 from onega.core.schedule.window import Window, window_keys
@@ -202,7 +202,7 @@ def simulate(
     if json:
         emit_json(numbers)
     else:
-        from onega.cli.simulate_screen import print_summary
+        from onega.cli.scheduling.simulate.screen import print_summary
 
         print_summary(numbers, interval)
     if out is not None:

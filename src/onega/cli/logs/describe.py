@@ -69,7 +69,7 @@ def describe(
     if json:
         emit_json(description.summary())
     else:
-        from onega.cli.describe_screen import print_description
+        from onega.cli.logs.describe_screen import print_description
 
         print_description(description, brief=brief)
     if figures is not None:
@@ -83,7 +83,7 @@ def _print_breakdown(log: Workload, by: str, order: str, *, json: bool) -> None:
     if json:
         emit_json({"source": log.meta.source, "by": by, "order": order, "rows": table.to_dicts()})
         return
-    from onega.cli.describe_screen import print_shares
+    from onega.cli.logs.describe_screen import print_shares
 
     print_shares([Share(*row) for row in table.iter_rows()], by, order=order)
 

@@ -116,7 +116,7 @@ def _runs(made: SiteReport) -> dict[str, dict[str, Any]]:
 
 
 def _print(made: SiteReport) -> None:
-    from onega.cli.describe_screen import print_description
+    from onega.cli.logs.describe_screen import print_description
     from onega.queueing.words import percent
 
     answers = made.answers

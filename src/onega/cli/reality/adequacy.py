@@ -128,7 +128,7 @@ def adequacy(
 
 
 def _machine(file: Path, procs: int | None, log: Workload) -> Cluster:
-    from onega.cli.simulate_machine import MachineFlags, build_cluster
+    from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
 
     return build_cluster(MachineFlags(procs=procs, cluster=file), log.meta.procs)
 

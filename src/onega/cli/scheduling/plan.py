@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import emit_json, emit_table, out, progress, remark
-from onega.cli.experiment_options import (
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    ProcsOption,
+    SeedOption,
+    TimezoneOption,
+    TraceArgument,
+    figures_option,
+    option,
+)
+from onega.cli.scheduling.experiment_options import (
     DaskOption,
     JobsOption,
     KnowledgeOption,
@@ -23,19 +35,7 @@ from onega.cli.experiment_options import (
     listed,
     read_source,
 )
-from onega.cli.options import (
-    ColumnOption,
-    FromOption,
-    JsonOption,
-    MapOption,
-    ProcsOption,
-    SeedOption,
-    TimezoneOption,
-    TraceArgument,
-    figures_option,
-    option,
-)
-from onega.cli.plan_energy import EnergyFlags, grid_of, speak_trade_off
+from onega.cli.scheduling.plan_energy import EnergyFlags, grid_of, speak_trade_off
 from onega.core.errors import ExperimentError, suggest
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _looked_for(file: Path | None) -> str:
 
 def _machine(procs: int | None, file: Path | None, read: Replicated, vary: str) -> Cluster | None:
     """Return the machine; None where its size is what is looked for and nothing is known of it."""
-    from onega.cli.simulate_machine import MachineFlags, build_cluster
+    from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
 
     size = read.log.meta.procs
     if vary == "procs" and procs is None and file is None and size is None:

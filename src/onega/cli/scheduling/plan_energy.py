@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onega.cli.console import emit_table, out
-from onega.cli.experiment_options import listed
+from onega.cli.scheduling.experiment_options import listed
 from onega.core.errors import ExperimentError, SimulationError
 from onega.core.units import duration
 

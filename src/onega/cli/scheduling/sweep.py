@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import emit_json, emit_table, remark, warnings_as_remarks
-from onega.cli.experiment_options import (
+from onega.cli.options import JsonOption, figures_option
+from onega.cli.scheduling.experiment_options import (
     DaskOption,
     ThreadsOption,
     WorkersOption,
     chosen_workers,
 )
-from onega.cli.options import JsonOption, figures_option
-from onega.cli.run_progress import runs_progress
+from onega.cli.scheduling.run_progress import runs_progress
 from onega.core.errors import ExperimentError
 from onega.core.units import humanise_seconds
 

@@ -1,0 +1,1 @@
+"""Commands under the heading "Against reality"."""
