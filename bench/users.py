@@ -7,7 +7,9 @@ from pathlib import Path
 
 import onega
 
-BUDGET = {"groups of HPC2N": 10.0, "feedback of KTH": 5.0, "closed loop of 10^6 jobs": 10.0}
+BUDGET = {"groups of HPC2N": 10.0, "feedback of KTH": 5.0, "closed loop of 10^6 jobs": 3.3}
+COPIES = 36
+"""So many times KTH's 28 467 jobs, on so many machines, make a million."""
 
 
 def traces() -> Path | None:
@@ -26,19 +28,19 @@ def main() -> None:
     large, _ = onega.clean(onega.read(folder / "HPC2N-2002-2.2-cln.swf.gz"))
     kth, _ = onega.clean(onega.read(folder / "KTH-SP2-1996-2.1-cln.swf.gz"))
     users = onega.ReactiveUsers.fit(kth)
-    onega.closed_loop(users, 100, "easy", rng=0, jobs=100)  # compiles, or loads what was compiled
+    onega.closed_loop(users)  # compiles, or loads what was compiled
     tasks = {
         "groups of HPC2N": lambda: onega.models.UserGroups.fit(large),
         "feedback of KTH": lambda: onega.feedback(kth),
         "closed loop of 10^6 jobs": lambda: onega.closed_loop(
-            users, 100, "easy", rng=0, jobs=10**6
+            users, 100 * COPIES, "easy", rng=0, population=COPIES
         ),
     }
     for name, task in tasks.items():
-        began = time.perf_counter()
+        began = time.process_time()
         task()
-        took = time.perf_counter() - began
-        print(f"{name}: {took:.2f} s, {BUDGET[name] / took:.1f} × within the budget")
+        took = time.process_time() - began
+        print(f"{name}: {took:.2f} s of CPU, {BUDGET[name] / took:.1f} × within the budget")
 
 
 if __name__ == "__main__":

@@ -58,7 +58,6 @@ from .experiment.replicates.resampling import resample as resample
 from .experiment.stability.stability import stability as stability
 from .experiment.sweep.sweep import Sweep as Sweep
 from .experiment.sweep.sweep import sweep as sweep
-from .experiment.users.closed_loop import calibrate as calibrate
 from .experiment.users.closed_loop import closed_loop as closed_loop
 from .experiment.users.feedback import Feedback as Feedback
 from .experiment.users.feedback import feedback as feedback

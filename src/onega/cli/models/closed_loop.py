@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, progress
+from onega.cli.console import emit_json, emit_table, progress, remark_report
 from onega.cli.options import (
     ColumnOption,
     FromOption,
@@ -19,6 +19,8 @@ from onega.cli.options import (
     read_trace,
 )
 
+from onega.core.units import duration
+
 if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
 
@@ -28,6 +30,23 @@ BaselineOption = Annotated[
 ]
 PopulationOption = Annotated[
     float, typer.Option("--population", metavar="X", help="How many times the log's users.")
+]
+WithinOption = Annotated[
+    str,
+    typer.Option(
+        "--within",
+        metavar="TIME",
+        help="Who submits so soon after a result waited for it: 8h, 1d, 7d.",
+    ),
+]
+SizesOption = Annotated[
+    bool, typer.Option("--sizes", help="Run times and widths react to the queue too.")
+]
+GroupsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--groups", metavar="G,…", help="Only reactions of sizes like WR-,OP- (onega feedback)."
+    ),
 ]
 DiscouragementOption = Annotated[
     float,
@@ -48,7 +67,10 @@ def closed_loop(
     policy: PolicyOption = "easy",
     baseline: BaselineOption = "easy",
     procs: ProcsOption = None,
+    within: WithinOption = "1d",
     population: PopulationOption = 1.0,
+    sizes: SizesOption = False,  # noqa: FBT002
+    groups: GroupsOption = None,
     discouragement: DiscouragementOption = 0.0,
     seed: SeedOption = None,
     json: JsonOption = False,  # noqa: FBT002
@@ -57,9 +79,10 @@ def closed_loop(
     column: ColumnOption = None,
     timezone: TimezoneOption = None,
 ) -> None:
-    """Simulate a log's users on a machine: as they came (open), and reacting (closed).
+    """Simulate a log's users on a machine: as they came (open), and waiting for results (closed).
 
-    ``--procs`` is the machine to simulate; users know the queues of the log's own machine.
+    ``--procs`` and ``--policy`` are the machine to simulate; users are used to the log's own
+    machine under ``--baseline``. Where both are the same the log comes out, job by job.
     """
     from onega.core.rng import seed_sequence
     from onega.experiment.users import closed_loop as module
@@ -67,19 +90,25 @@ def closed_loop(
 
     log = read_trace(trace, format=format, map_file=map_file, columns=column, timezone=timezone)
     entropy = seed_sequence(seed)
+    chosen = None if groups is None else [one.strip() for one in groups.split(",")]
     with progress("closed loop"):
-        model = ReactiveUsers.fit(log)
-        model = module.calibrate(model, model.procs, baseline, rng=entropy)
-        machine = procs or model.procs
+        users = ReactiveUsers.fit(log, None, baseline, within=duration(within), groups=chosen)
+        machine = procs or users.baseline.cluster.procs
         options: dict[str, Any] = {"rng": entropy, "population": population}
-        opened = module.closed_loop(model, machine, policy, reactions=(), **options)
+        opened = module.closed_loop(users, machine, policy, reactions=(), **options)
         closed = module.closed_loop(
-            model, machine, policy, discouragement=discouragement, **options
+            users,
+            machine,
+            policy,
+            reactions=("thinks", "sizes") if sizes else ("thinks",),
+            discouragement=discouragement,
+            **options,
         )
+    remark_report(closed.report)
     both = {"open": _measures(opened), "closed": _measures(closed)}
     if json:
         flat = {f"{name}_{key}": value for name, one in both.items() for key, value in one.items()}
-        emit_json({"procs": machine, "policy": policy, **model.summary(), **flat})
+        emit_json({"procs": machine, "policy": policy, **users.summary(), **flat})
         return
     rows = [(key, both["open"][key], both["closed"][key]) for key in both["open"]]
     emit_table(f"{policy} on {machine} processors", rows, ("measure", "open loop", "closed loop"))

@@ -1,11 +1,11 @@
-"""`closed_loop`: simulate a machine whose users see the queue and react to it."""
+"""`closed_loop`: simulate a machine whose users wait for their results and see the queue."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,11 +18,19 @@ from onega.core.schedule.schedule import Schedule
 from onega.core.workload.chains import Ints
 from onega.core.workload.report import Finding, Report
 from onega.core.workload.workload import Workload
-from onega.experiment.users.feedback_state import cut_points, seen_at_submission
-from onega.experiment.users.reactive_users import WEEK, ReactiveUsers
+from onega.experiment.users.reactive_users import ReactiveUsers
 
 Reaction = Literal["sizes", "thinks"]
 REACTIONS: Final = ("sizes", "thinks")
+
+WEEK = 604_800.0
+
+RUNAWAY_GROWTH = 2.0
+"""A loop runs away if its users have submitted more than this many times the work that the same
+jobs had in the log, although they saw longer queues than in the baseline run."""
+
+RUNAWAY_JOBS = 1000
+"""It isn't judged before so many jobs: the first ones may be large by chance."""
 
 _STATIC: Final[dict[str, KeyFunction]] = {
     "spf": lambda now, submit, estimate, procs: estimate,
@@ -44,96 +52,82 @@ _STATIC: Final[dict[str, KeyFunction]] = {
 """Orders with a fixed key. Ranks need all jobs beforehand; here the key is evaluated instead."""
 
 
+class _Lines(NamedTuple):
+    """Who comes: rows of the baseline's log, the seconds by which each is moved, and its copy."""
+
+    row: Ints
+    moved: np.ndarray[Any, np.dtype[np.float64]]
+    copy: Ints
+    after: Ints
+
+
 def closed_loop(
-    model: ReactiveUsers,
-    cluster: Cluster | int,
-    policy: str | Policy | Priority | KeyFunction = "easy",
+    users: ReactiveUsers,
+    cluster: Cluster | int | None = None,
+    policy: str | Policy | Priority | KeyFunction | None = None,
     *,
     rng: Rng = None,
-    jobs: int | None = None,
-    span: float | None = None,
     population: float = 1.0,
-    reactions: Collection[Reaction] = REACTIONS,
+    reactions: Collection[Reaction] = ("thinks",),
     discouragement: float = 0.0,
 ) -> Schedule:
-    """Simulate users who draw their next job knowing the queue.
+    """Simulate users who submit when they have their results.
 
-    Every user goes through his own log, from a random week on and round and round. Nothing of it is
-    changed where the simulated queue is what he saw then; where it differs, he reacts.
+    On the machine and under the policy of ``users.baseline`` the log comes out, job by job and to
+    the second; what another machine or policy changes is due to the change alone.
 
     Parameters
     ----------
-    model
+    users
         See `ReactiveUsers.fit`.
     cluster, policy
-        As for `onega.simulate`; orders that preempt are not possible.
+        As for `onega.simulate`, without preemption; those of the baseline run by default.
     rng
-        Draws the week in which each user begins, and where among equal sizes a job lies.
-    jobs, span
-        How many jobs are submitted, or for how many seconds; the log's span by default. Every job
-        that was submitted is run to its end.
+        Draws who is doubled or left out, and where among equal sizes a moved job lies.
     population
-        How many times the log's users: 1.1 is a tenth more people (copies, each with a week of
-        his own).
+        How many times the log's users: 1.1 is a tenth more people (copies of users drawn at random,
+        each moved by a random number of weeks, round the log's span).
     reactions
-        ``"sizes"``: run times and widths move by the user's coefficients; ``"thinks"``: users wait
-        for their last job where they did so in the log. With none of them it is an open loop: the
-        log's submissions at the log's times, users' weeks apart.
+        ``"thinks"``: who waited for a result in the log comes as much later or sooner as the result
+        does; ``"sizes"``: run times and widths move by the user's coefficients. With none of them
+        it is an open loop: the log's submissions at the log's times.
     discouragement
-        Users who find a longer queue than they did in the log give up their session with this
-        probability times the difference of levels (0 to 1): they submit less when the queue is
-        long. See `ReactiveUsers.discouragement` for the log's own slope.
+        Users who find a longer queue than in the baseline run give a job up, and what would have
+        waited for it, with this probability times the difference of levels (0 to 1). See
+        `ReactiveUsers.discouragement` for the log's own slope.
 
     Returns
     -------
     Schedule
         With the workload that came about: ``after`` and ``think`` say which job was waited for.
+
+    Raises
+    ------
+    ExperimentError
+        Also if the loop runs away: users whose jobs grow with the queue make it grow further.
     """
-    machine = cluster if isinstance(cluster, Cluster) else Cluster(cluster)
+    base = users.baseline
+    machine = base.cluster if cluster is None else cluster
+    machine = machine if isinstance(machine, Cluster) else Cluster(machine)
     machine.require_plain("a closed loop")
-    rule = _rule(model, policy)
-    _check(jobs=jobs, span=span, population=population, discouragement=discouragement)
-    for one in reactions:
-        if one not in REACTIONS:
-            raise ExperimentError(f"no reaction {one!r}; {suggest(str(one), REACTIONS)}")
+    rule = _rule(users, base.policy if policy is None else policy)
+    _check(population=population, discouragement=discouragement, reactions=reactions)
     seed = seed_sequence(rng)
-    run = _Run(model, machine, rule, seed)
-    run.prepare(jobs, span, population)
-    run.rules["sizes"] = "sizes" in reactions
-    run.rules["thinks"] = "thinks" in reactions
-    run.rules["discouragement"] = discouragement
+    run = _Run(users, machine, rule, seed)
+    run.prepare(_people(users, population, generator(child(seed, 0))), reactions)
+    run.crowd.rules["sizes"] = "sizes" in reactions
+    run.crowd.rules["discouragement"] = discouragement
     run.go()
     words = ", ".join(reactions) or "none (open loop)"
     return run.schedule((
-        f"closed loop: {rule}, users of {model.meta.source or 'a log'}, reactions: {words}, "
-        f"population={population:g}, discouragement={discouragement:g}",
+        f"closed loop: {rule}, users of {base.workload.meta.source or 'a log'} used to "
+        f"{base.policy} on {base.cluster.procs} processors, within {users.within:g} s, "
+        f"reactions: {words}, population={population:g}, discouragement={discouragement:g}",
         f"rng={describe_seed(seed)}",
     ))  # fmt: skip
 
 
-def calibrate(
-    model: ReactiveUsers,
-    cluster: Cluster | int,
-    policy: str | Policy | Priority | KeyFunction = "easy",
-    *,
-    rng: Rng = None,
-) -> ReactiveUsers:
-    """Return the users with a sense of the queue that fits this machine.
-
-    No simulated policy gives exactly the queues of the log, whose job manager had rules of its own.
-    Here users learn the levels anew, from a run in which they keep their sizes: "a long queue" is
-    then what is long under this policy, and on average nobody changes anything. What another policy
-    or machine changes is then due to the change alone.
-    """
-    keep_sizes: tuple[Reaction, ...] = ("thinks",)
-    run = closed_loop(model, cluster, policy, rng=rng, reactions=keep_sizes)
-    seen = seen_at_submission(run)
-    busy = np.asarray(seen.busy * (model.procs / run.cluster.procs), dtype=np.float64)
-    cuts = {"waiting": cut_points(seen.waiting), "busy": cut_points(busy)}
-    return replace(model, cuts={**model.cuts, **cuts})
-
-
-def _rule(model: ReactiveUsers, policy: Any) -> Policy:  # noqa: ANN401
+def _rule(users: ReactiveUsers, policy: Any) -> Policy:  # noqa: ANN401
     rule = Policy.parse(policy)
     if rule.preemptive:
         raise ExperimentError(f"{rule} preempts; a closed loop takes orders that don't")
@@ -142,143 +136,120 @@ def _rule(model: ReactiveUsers, policy: Any) -> Policy:  # noqa: ANN401
             f"{rule.order} isn't possible in a closed loop; take fcfs, spf, saf, wfp3, …"
         )
     if rule.knowledge is None:
-        has = model.jobs["estimate"].null_count() < model.jobs.height
+        has = users.baseline.workload.has("estimate")
         rule = rule.knowing("estimate" if has else "runtime")
     return rule
 
 
-def _check(
-    *, jobs: int | None, span: float | None, population: float, discouragement: float
-) -> None:
-    if jobs is not None and span is not None:
-        raise ExperimentError("give a number of jobs or a span, not both")
-    if jobs is not None and (isinstance(jobs, bool) or jobs < 1):
-        raise ExperimentError(f"jobs must be at least 1, got {jobs}")
-    if span is not None and not (math.isfinite(span) and span > 0):
-        raise ExperimentError(f"span must be a positive number of seconds, got {span}")
+def _check(*, population: float, discouragement: float, reactions: Collection[str]) -> None:
     if not (math.isfinite(population) and population > 0):
         raise ExperimentError(f"population must be a positive number, got {population}")
     if not 0 <= discouragement <= 1:
         raise ExperimentError(f"discouragement must lie in [0, 1], got {discouragement}")
+    for one in reactions:
+        if one not in REACTIONS:
+            raise ExperimentError(f"no reaction {one!r}; {suggest(str(one), REACTIONS)}")
+
+
+def _people(users: ReactiveUsers, population: float, random: np.random.Generator) -> _Lines:
+    """Lay out everybody's jobs: the log's users, or some of them, and copies in other weeks."""
+    submit = users.baseline.workload.column("submit")
+    first = float(submit[0])
+    weeks = max(1, math.ceil((float(submit[-1]) - first + 1) / WEEK))
+    everybody = np.arange(users.users.size)
+    whole, part = divmod(population, 1)
+    some = random.permutation(everybody)[: round(part * everybody.size)]
+    if not whole and not some.size:
+        raise ExperimentError(f"population {population:g} of {everybody.size} users leaves nobody")
+    rows, moved, copies, after = [], [], [], []
+    for copy in range(int(whole) + (some.size > 0)):
+        chosen = np.isin(users.user, everybody if copy < whole else some)
+        if copy == 0:
+            chosen |= users.user < 0  # nobody's jobs are there once
+        row = np.flatnonzero(chosen)
+        shift = np.zeros(row.size)
+        if copy > 0:
+            turn = random.integers(0, weeks, everybody.size)[users.user[row]] * WEEK
+            shift = (submit[row] - first + turn) % (weeks * WEEK) - (submit[row] - first)
+        place = np.full(users.user.size, -1)
+        place[row] = np.arange(row.size)
+        waited = np.where(users.after[row] >= 0, place[users.after[row]], -1)
+        # Where a copy's history goes on at the beginning of the span, nobody waits across it.
+        waited[(waited >= 0) & (shift[waited] != shift)] = -1
+        after.append(np.where(waited >= 0, waited + sum(map(len, rows)), -1))
+        rows.append(row)
+        moved.append(shift)
+        copies.append(np.full(row.size, copy))
+    return _Lines(*map(np.concatenate, (rows, moved, copies, after)))
 
 
 class _Run:
-    """One run: the model laid out for the kernel."""
+    """One run: users laid out for the kernel."""
 
-    def __init__(self, model: ReactiveUsers, machine: Cluster, rule: Policy, seed: Any) -> None:  # noqa: ANN401
-        self.model, self.machine, self.rule, self.seed = model, machine, rule, seed
+    def __init__(self, users: ReactiveUsers, machine: Cluster, rule: Policy, seed: Any) -> None:  # noqa: ANN401
+        self.users, self.machine, self.rule, self.seed = users, machine, rule, seed
 
-    def prepare(self, jobs: int | None, span: float | None, population: float) -> None:
-        """Make users, their lines, the machine."""
+    def prepare(self, people: _Lines, reactions: Collection[str]) -> None:
+        """Make lines, their order, and what sizes are moved along."""
         from onega.kernels.structures.heap import make_heap
         from onega.kernels.users import closed_loop as kernel
 
-        random = generator(child(self.seed, 0))
-        who = self._people(population, random)
-        lines, sessions, owner = self._lines(kernel)
-        users = self._users(kernel, who, owner)
-        until = math.inf if jobs is not None else (span or self.model.span)
-        rounds = 1 if jobs is not None else math.ceil(until / self.model.span) + 1
-        counts = np.bincount(self.model.jobs["user"].to_numpy())
-        size = jobs if jobs is not None else int(counts[who].sum()) * rounds
-        self.who = who
-        self.rules = np.zeros(1, kernel.RULES)
-        self.rules["until"] = until
-        self.rules["period"] = self.model.span
-        self.rules["busy_scale"] = self.model.procs / self.machine.procs
-        self.rules["most"] = self.machine.procs
-        log = self.model.jobs
-        sizes = np.sort(np.stack((log["runtime"].to_numpy(), log["procs"].to_numpy())), axis=1)
-        cuts = np.stack((self.model.cuts["waiting"], self.model.cuts["busy"]))
-        draws = random.random(3 * min(size, 1_000_003))
-        made = np.zeros(size, kernel.MADE)
+        users, base = self.users, self.users.baseline
+        work, procs = base.workload.column("runtime"), base.workload.column("procs")
+        order = np.argsort(base.workload.column("submit")[people.row] + people.moved, kind="stable")
+        place = np.empty(order.size, np.int64)
+        place[order] = np.arange(order.size)
+        self.after = np.where(people.after >= 0, place[people.after], -1)[order]
+        if "thinks" not in reactions:
+            self.after = np.full(order.size, -1)
+        self.row, self.copy = people.row[order], people.copy[order]
+        self.lines = self._lines(kernel, self.row, people.moved[order])
+        rules = np.zeros(1, kernel.RULES)
+        rules["busy_scale"] = base.cluster.procs / self.machine.procs
+        rules["most"] = self.machine.procs
+        follows = np.flatnonzero(self.after >= 0)
+        at_end = self.lines["submit"][follows] <= self.lines["end"][self.after[follows]]
+        rules["at_once"] = int(np.count_nonzero(at_end))
+        rules["patience"], rules["growth"] = RUNAWAY_JOBS, RUNAWAY_GROWTH
+        draws = generator(child(self.seed, 1)).random(3 * order.size)
         self.crowd = kernel.Crowd(
-            self.rules, users, lines, sessions, np.ascontiguousarray(sizes), cuts,
-            make_heap(users.size), made, draws,
+            rules, self.lines, np.flatnonzero(self.after < 0), make_heap(order.size),
+            np.zeros(order.size, np.int64), np.vstack((users.coefficients, np.zeros((1, 4)))),
+            np.sort(np.stack((work, procs)).astype(np.float64), axis=1), users.cuts, draws,
         )  # fmt: skip
-        self._place(random, owner)
-        zero = int(np.sum((lines["waits"] == 0) & (lines["delay"] == 0)))
-        copies = -(-users.size // self.model.users.size)
-        self.burst = users.size + copies * zero + 1
 
-    def _people(self, population: float, random: np.random.Generator) -> Ints:
-        everybody = np.arange(self.model.users.size)
-        whole, part = divmod(population, 1)
-        some = random.permutation(everybody)[: round(part * everybody.size)]
-        who = np.concatenate((np.tile(everybody, int(whole)), np.sort(some)))
-        if not who.size:
-            raise ExperimentError(
-                f"population {population:g} of {everybody.size} users leaves nobody"
-            )
-        return who
-
-    def _lines(self, kernel: Any) -> tuple[Any, Any, Ints]:  # noqa: ANN401
-        log = self.model.jobs
-        lines = np.zeros(log.height, kernel.LINE)
-        work = log["runtime"].to_numpy()
-        estimate = log["estimate"].fill_null(float("nan")).to_numpy()
-        known = (estimate > 0) & (self.rule.knowledge == "estimate")
-        lines["submit"] = log["submit"].to_numpy() - self.model.first
-        lines["work"] = work
-        lines["expect"] = np.where(known, estimate, work)
-        for name in ("procs", "waiting", "busy", "waits", "delay"):
-            lines[name] = log[name].to_numpy()
-        self.estimated = known
-        for prefix, values in (("r", work), ("p", log["procs"].to_numpy())):
+    def _lines(self, kernel: Any, row: Ints, moved: Any) -> Any:  # noqa: ANN401
+        users, base = self.users, self.users.baseline
+        log = base.workload
+        lines = np.zeros(row.size, kernel.LINE)
+        work = log.column("runtime")
+        estimate = log.column("estimate") if log.has("estimate") else np.full(len(log), np.nan)
+        self.estimated = (estimate > 0) & (self.rule.knowledge == "estimate")
+        lines["submit"] = log.column("submit")[row] + moved
+        lines["end"] = base.end[row] + moved
+        lines["work"] = work[row]
+        lines["expect"] = np.where(self.estimated, estimate, work)[row]
+        lines["procs"] = log.column("procs")[row]
+        lines["user"] = np.where(users.user >= 0, users.user, users.users.size)[row]
+        lines["waiting"], lines["busy"] = users.levels[:, row]
+        for prefix, values in (("r", work), ("p", log.column("procs"))):
             ordered = np.sort(values)
             for end, side in (("low", "left"), ("high", "right")):
-                lines[f"{prefix}_{end}"] = (
-                    np.searchsorted(ordered, values, side=side) / ordered.size  # type: ignore[call-overload]
-                )
-        begins = np.flatnonzero(log["begins"].to_numpy())
-        sessions = np.zeros(begins.size, kernel.SESSION)
-        sessions["start"] = lines["submit"][begins]
-        sessions["last"] = np.append(begins[1:], log.height) - 1
-        return lines, sessions, log["user"].to_numpy()[begins]
-
-    def _users(self, kernel: Any, who: Ints, owner: Ints) -> Any:  # noqa: ANN401
-        users = np.zeros(who.size, kernel.USER)
-        users["first"] = np.searchsorted(owner, who, side="left")
-        users["last"] = np.searchsorted(owner, who, side="right") - 1
-        for name, k in (("wr", 0), ("br", 1), ("wp", 2), ("bp", 3)):
-            users[name] = self.model.coefficients[who, k]
-        users["after"] = -1
-        return users
-
-    def _place(self, random: np.random.Generator, owner: Ints) -> None:
-        """Let everybody begin in a week of his own: his log is turned by whole weeks."""
-        users, sessions, heap = self.crowd.users, self.crowd.sessions, self.crowd.heap
-        turned = WEEK * random.integers(0, round(self.model.span / WEEK), users.size)
-        when = np.empty(users.size)
-        for number, user in enumerate(users):
-            mine = sessions["start"][user["first"] : user["last"] + 1]
-            skipped = int(np.searchsorted(mine, turned[number]))
-            base = -turned[number]
-            if skipped == mine.size:
-                skipped, base = 0, base + self.model.span
-            session = int(user["first"]) + skipped
-            user["session"], user["offset"] = session, base
-            user["job"] = 0 if session == 0 else sessions["last"][session - 1] + 1
-            when[number] = sessions["start"][session] + base
-        # A sorted list is a heap.
-        order = np.argsort(when, kind="stable")
-        heap.entry["key"] = when[order]
-        heap.entry["slot"] = order
-        heap.entry["seq"] = np.arange(order.size)
-        heap.entry["place"][order] = np.arange(order.size)
-        heap.size[0] = order.size
-        self.rules["sequence"] = order.size
-        self.begin = float(when[order[0]])
+                found = np.searchsorted(ordered, values, side=side)  # type: ignore[call-overload]
+                lines[f"{prefix}_{end}"] = found[row] / ordered.size
+        lines["follower"], lines["sibling"] = _chained(self.after)
+        return lines
 
     def go(self) -> None:
         """Run the kernel to the end."""
         from onega.kernels.pool import engine
         from onega.kernels.structures.waiting_line import grow_waiting, make_waiting
-        from onega.kernels.users.closed_loop import run_closed
+        from onega.kernels.users.closed_loop import RUNAWAY, run_closed
         from onega.simulation.pool import setup
         from onega.simulation.priority import NO_FUNCTION, compile_priority
 
-        jobs = np.zeros(self.crowd.made.size, engine.JOB)
+        jobs = np.zeros(self.lines.size, engine.JOB)
+        self.begin = float(self.lines["submit"][0])
         jobs["submit"][0] = self.begin
         jobs["procs"][0] = self.machine.procs
         jobs["start"] = jobs["end"] = np.nan
@@ -296,59 +267,72 @@ class _Run:
             setup.make_machine(rule, self.machine, jobs, ties="instant"),
             jobs,
             setup.make_levels(control),
-            setup.make_draws(control, jobs.size, child(self.seed, 1)),
+            setup.make_draws(control, jobs.size, child(self.seed, 2)),
         )
         if own is None:
-            room = max(4 * self.burst, setup.QUEUE_ROOM)
-            state = state._replace(waiting=make_waiting(room, self.machine.procs))
+            state = state._replace(waiting=make_waiting(setup.QUEUE_ROOM, self.machine.procs))
         self.switches: list[Any] = []
         reason = engine.MORE
         while reason != engine.DONE:
-            reason = run_closed(state, self.crowd, own, 1 << 16, self.burst)
+            reason = run_closed(state, self.crowd, own, 1 << 16)
             count = int(state.machine[0]["switches"])
             if count:
                 self.switches.append(state.log[:count].copy())
                 state.machine[0]["switches"] = 0
             if reason == engine.QUEUE_FULL:
                 state = state._replace(waiting=grow_waiting(state.waiting))
+            if reason == RUNAWAY:
+                raise ExperimentError(self._runs_away(state.machine[0]))
             if reason in (engine.STUCK, engine.BAD_KEY):
                 raise ExperimentError(f"{self.rule} gave no order for a waiting job")
         self.arrived = int(state.machine[0]["arrived"])
-        if self.arrived == 0:
-            raise ExperimentError("nobody submits anything within the span; make it longer")
         self.jobs = jobs[: self.arrived]
+
+    def _runs_away(self, machine: Any) -> str:  # noqa: ANN401
+        rules = self.crowd.rules[0]
+        days = (float(machine["now"]) - self.begin) / 86_400
+        return (
+            f"the loop runs away: after {days:.0f} days and {int(machine['arrived'])} jobs users "
+            f"have submitted {rules['made'] / rules['meant']:.1f} times the work that these jobs "
+            "had in the log, under longer queues: sizes that grow with the queue feed themselves; "
+            "leave groups like WR+ and OR+ out (groups=, --groups) or sizes alone"
+        )
 
     def schedule(self, provenance: tuple[str, ...]) -> Schedule:
         """Return what happened."""
         from onega.simulation.simulate import _history
 
-        model, jobs, made = self.model, self.jobs, self.crowd.made[: self.arrived]
-        copy = np.arange(self.who.size) // model.users.size
-        numbers = model.users[self.who] + copy * (int(model.users.max()) + 1)
-        line = made["line"]
-        followed = made["after"] >= 0
-        estimate = np.where(self.estimated[line], jobs["expect"], np.nan)
-        table = {
-            "submit": jobs["submit"],
-            "runtime": jobs["work"],
-            "procs": jobs["procs"],
-            "estimate": pl.Series(estimate).fill_nan(None),
-            "wait": jobs["start"] - jobs["submit"],
-            "user": numbers[made["user"]],
-            "after": pl.Series(np.where(followed, made["after"] + 1.0, np.nan)).fill_nan(None),
-            "think": pl.Series(np.where(followed, made["think"], np.nan)).fill_nan(None),
-        }
-        # Weeks are turned, so the dates aren't the log's, but weekdays and hours are.
-        meta = replace(model.meta, source="closed loop", procs=self.machine.procs,
-                       epoch=None if model.meta.epoch is None else model.meta.epoch + model.first,
-                       header=(), report=Report(), provenance=provenance)  # fmt: skip
-        given_up = int(self.rules["given_up"][0])
-        late = int(self.rules["late"][0])
-        cut = int(np.sum(self.crowd.lines["procs"][line] > self.machine.procs))
+        users, jobs, line = self.users, self.jobs, self.crowd.made[: self.arrived]
+        log, row = users.baseline.workload, self.row[line]
+        number = np.empty(self.lines.size, np.int64)  # of each line, from 1
+        number[line] = np.arange(1, self.arrived + 1)
+        before = self.after[line]
+        follows = before >= 0
+        before = np.where(follows, number[before], 0)
+        think = np.where(follows, jobs["submit"] - jobs["end"][before - 1], np.nan)
+        highest = int(users.users.max(initial=0)) + 1
+        table = log.table[row].with_columns(
+            pl.Series("job", np.arange(1, self.arrived + 1)),
+            pl.Series("submit", jobs["submit"]),
+            pl.Series("runtime", jobs["work"]),
+            pl.Series("procs", jobs["procs"]),
+            pl.Series("wait", jobs["start"] - jobs["submit"]),
+            pl.col("user") + pl.Series("copy", self.copy[line] * highest, dtype=pl.Int32),
+            pl.Series("after", np.where(follows, before, -1)).replace(-1, None),
+            pl.Series("think", think).fill_nan(None),
+        )
+        if self.estimated.any():
+            moved = pl.Series("expect", np.where(self.estimated[row], jobs["expect"], np.nan))
+            table = table.with_columns(
+                estimate=pl.when(moved.is_not_nan()).then(moved).otherwise(pl.col("estimate"))
+            )
+        meta = replace(log.meta, procs=self.machine.procs, report=Report(), provenance=provenance)
+        cut = int(np.sum(self.lines["procs"][line] > self.machine.procs))
+        given_up = int(self.crowd.rules["given_up"][0])
+        never = self.lines.size - self.arrived - given_up
         report = Report.of([
-            Finding("given_up", "noted", given_up, "jobs not submitted because of the queue"),
-            Finding("late", "noted", late, "days by which sessions were put off until users were "
-                    "free"),
+            Finding("given_up", "dropped", given_up, "jobs given up because of the queue"),
+            Finding("not_submitted", "dropped", never, "jobs that would have waited for them"),
             Finding("cut", "changed", cut, f"jobs wider than the machine, cut to "
                     f"{self.machine.procs} processors"),
         ])  # fmt: skip
@@ -356,5 +340,17 @@ class _Run:
             Workload(table, meta), self.machine, self.rule,
             jobs["start"].copy(), jobs["end"].copy(), jobs["work"].copy(),
             np.zeros(self.arrived, dtype=bool),
-            _history(self.machine.rates, self.begin, self.switches), None, provenance, report,
+            _history(self.machine.rates, self.begin, self.switches), None, provenance,
+            users.report + report,
         )  # fmt: skip
+
+
+def _chained(after: Ints) -> tuple[Ints, Ints]:
+    """Return the first line that waits for each one, and the next that waits for the same."""
+    follower, sibling = np.full((2, after.size), -1)
+    follows = np.flatnonzero(after >= 0)
+    order = follows[np.argsort(after[follows], kind="stable")]
+    first = np.concatenate(([True], after[order][1:] != after[order][:-1]))[: order.size]
+    follower[after[order[first]]] = order[first]
+    sibling[order[:-1]] = np.where(first[1:], -1, order[1:])
+    return follower, sibling

@@ -1,77 +1,88 @@
-"""Users who react: learnt from a log that says who submitted what, and what he saw."""
+"""Users who react: what each of them waits for, learnt from a log and a run of it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from onega.core.errors import ExperimentError, suggest
+from onega.core.machine.cluster import Cluster
+from onega.core.policy import KeyFunction, Policy, Priority
 from onega.core.schedule.schedule import Schedule
 from onega.core.workload.chains import Floats, Ints
-from onega.core.workload.meta import Meta
+from onega.core.workload.report import Finding, Report
+from onega.core.workload.think_times import last_finished
 from onega.core.workload.workload import Workload
-from onega.experiment.users.feedback import REGULAR, feedback, observed, submissions_of
+from onega.experiment.users.feedback import REGULAR, feedback, observed
 from onega.experiment.users.feedback_fit import COEFFICIENTS, GROUPS
-from onega.experiment.users.feedback_state import middle_levels
+from onega.experiment.users.feedback_state import cut_points, middle_levels, seen_at_submission
+from onega.simulation.simulate import simulate
 
-SESSION_GAP = 3600.0
-"""Seconds. Who submits again within an hour of the last submission, or of its end, is still at it
-(Zakay and Feitelson 2012)."""
-
-WEEK = 604_800.0
+DAY = 86_400.0
 
 
 @dataclass(frozen=True, eq=False)
 class ReactiveUsers:
-    """The users of a log, what they submit, and how they react to the queue.
-
-    A user's line is his own log. Within a session the next job either waits for the last one's end
-    (and comes a think time later) or comes a gap after its submission, as it was in the log.
+    """The users of a log: what they submit, what they wait for, how they react to the queue.
 
     Attributes
     ----------
-    jobs
-        One row per job, by user and submission: ``user`` (a place in ``users``), ``submit``,
-        ``runtime``, ``procs``, ``estimate``, the levels ``waiting`` and ``busy`` that its user saw,
-        ``begins`` (a session), ``waits`` (the next job came after this one's end) and ``delay``
-        (seconds from there, or from its submission, to the next).
+    baseline
+        The log on the machine and under the policy that its users are used to.
+    within
+        H: who submits again within so many seconds of a result waited for it.
+    after
+        For each job the row of the job that its user waited for; −1: it comes at its own time.
+    user
+        For each job a row of ``users``; −1: the log doesn't say who.
     users, coefficients
         User numbers, and W→R, O→R, W→P, O→P of each (0 for users with fewer than 50 jobs).
     cuts
-        Lower ends of the levels of ``waiting`` and ``busy``.
-    procs
-        The machine's processors.
-    first, span
-        The first submission, and how long the log is in whole weeks, in seconds.
-    discouragement
-        Slope of "this session ends here" over the level of W, within users: how much likelier a
-        session is to end at the longest queue than at the shortest.
-    meta
-        The log's.
+        Lower ends of the levels of jobs waiting and processors busy in the baseline run.
+    levels
+        The levels that each job's user saw in the baseline run (rows: waiting, busy).
+    report
+        Jobs that aren't here, or have nothing to react with, and why.
     """
 
-    jobs: pl.DataFrame
+    baseline: Schedule
+    within: float
+    after: Ints
+    user: Ints
     users: Ints
     coefficients: Floats
-    cuts: dict[str, Floats]
-    procs: int
-    first: float
-    span: float
-    discouragement: float
-    meta: Meta
+    cuts: Floats
+    levels: Floats
+    report: Report = field(default_factory=Report)
 
     @classmethod
     def fit(
-        cls, workload: Workload | Schedule, *, groups: Collection[str] | None = None
+        cls,
+        workload: Workload,
+        cluster: Cluster | int | None = None,
+        policy: str | Policy | Priority | KeyFunction = "easy",
+        *,
+        within: float = DAY,
+        groups: Collection[str] | None = None,
     ) -> ReactiveUsers:
-        """Learn from a log with waits and users, or from a schedule.
+        """Learn from a log that says who submitted its jobs.
+
+        The log is simulated: ends are those of the policy, so that users of the same machine under
+        the same policy do exactly what they did in the log. The log's own waits serve only to learn
+        how sizes react.
 
         Parameters
         ----------
+        cluster, policy
+            What users are used to: the log's own machine, and EASY.
+        within
+            Seconds. A job that comes at most this long after its user's latest result waited for
+            it; another one has a time of its own. 0: nobody waits for anything.
         groups
             Keep only coefficients of these groups, e.g. ``("WR-", "OP-")``: those that survive
             chance in `onega.feedback`. None keeps all that AIC chose.
@@ -79,108 +90,110 @@ class ReactiveUsers:
         for name in groups or ():
             if name not in GROUPS:
                 raise ExperimentError(f"no feedback group {name!r}; {suggest(name, GROUPS)}")
-        schedule = workload if isinstance(workload, Schedule) else observed(workload)
-        table, cuts, _ = submissions_of(schedule)
-        table = table.with_columns(
-            pl.Series("estimate", schedule.workload.table["estimate"]).gather(
-                np.argsort(schedule.workload.column("submit"), kind="stable")
-            ),
-            pl.Series("end", schedule.end[np.argsort(schedule.workload.column("submit"),
-                                                     kind="stable")]),
-        )  # fmt: skip
-        table = table.filter(
-            pl.col("user").is_not_null() & (pl.col("runtime") > 0) & (pl.col("procs") > 0)
-        )
-        if not table.height:
-            raise ExperimentError("the log has no job with a user, a run time and a width")
-        users, place = np.unique(table["user"].to_numpy(), return_inverse=True)
-        coefficients = _coefficients(schedule, users, groups)
-        submit = table["submit"].to_numpy()
-        first, last = float(submit.min()), float(submit.max())
-        jobs = _lines(table.with_columns(pl.Series("user", place)), cuts)
+        if not (math.isfinite(within) and within >= 0):
+            raise ExperimentError(f"within must be a number of seconds from 0 on, got {within}")
+        if not workload.has("user"):
+            raise ExperimentError(
+                "the log doesn't say who submitted its jobs; a closed loop needs the user column"
+            )
+        log, left_out = _simulable(workload)
+        baseline = simulate(log, cluster, _without_preemption(policy))
+        known = log.table["user"].is_not_null().to_numpy()
+        users, place = np.unique(log.table["user"].drop_nulls().to_numpy(), return_inverse=True)
+        user = np.full(len(log), -1)
+        user[known] = place
+        submit = log.column("submit")
+        after = last_finished(user, submit, baseline.end, within)
+        coefficients, remarks = _coefficients(log, users, groups)
+        seen = seen_at_submission(baseline)
+        cuts = np.stack((cut_points(seen.waiting), cut_points(seen.busy)))
+        levels = np.stack((middle_levels(seen.waiting, cuts[0]), middle_levels(seen.busy, cuts[1])))
+        nobody = Finding("no_user", "noted", int((~known).sum()), "no user: at their own times")
         return cls(
-            jobs, users.astype(np.int64), coefficients, cuts, schedule.cluster.procs, first,
-            WEEK * max(1.0, float(np.ceil((last - first + 1) / WEEK))), _discouragement(jobs),
-            schedule.workload.meta,
+            baseline, float(within), after, user, users.astype(np.int64), coefficients, cuts, levels,
+            left_out + Report.of([nobody, *remarks]),
         )  # fmt: skip
+
+    def discouragement(self) -> float:
+        """Slope of "no job of its user waited for this one" over the level of W, within users.
+
+        How much likelier somebody is to stop at the longest queue than at the shortest.
+        """
+        known = self.user >= 0
+        stops = np.ones(self.user.size)
+        stops[self.after[self.after >= 0]] = 0.0
+        user, level, stops = self.user[known], self.levels[0][known], stops[known]
+        count = np.bincount(user)
+        x = level - (np.bincount(user, weights=level) / count)[user]
+        y = stops - (np.bincount(user, weights=stops) / count)[user]
+        power = float(x @ x)
+        return float(x @ y / power) if power > 0 else 0.0
+
+    def thinks(self) -> Floats:
+        """Seconds from a result to the job that waited for it, of all jobs that did."""
+        rows = np.flatnonzero(self.after >= 0)
+        submit = self.baseline.workload.column("submit")
+        return np.asarray(submit[rows] - self.baseline.end[self.after[rows]], dtype=np.float64)
 
     def summary(self) -> dict[str, Any]:
         """Return how many users and jobs there are and how they go on."""
-        going_on = ~np.append(self.jobs["begins"].to_numpy()[1:], True)
-        waits = self.jobs["waits"].to_numpy()
-        think = self.jobs["delay"].to_numpy()[going_on & waits]
+        thinks = self.thinks()
         return {
             "users": int(self.users.size),
-            "jobs": self.jobs.height,
-            "procs": self.procs,
-            "sessions": int(self.jobs["begins"].sum()),
+            "jobs": len(self.baseline),
+            "baseline_procs": self.baseline.cluster.procs,
+            "baseline_policy": str(self.baseline.policy),
+            "within": self.within,
             "reacting_users": int(np.any(self.coefficients != 0, axis=1).sum()),
-            "waits_within_session": float(np.mean(waits[going_on])) if going_on.any() else None,
-            "median_think": float(np.median(think)) if think.size else None,
-            "discouragement": self.discouragement,
+            "waiting_jobs_share": float(np.mean(self.after >= 0)),
+            "median_think": float(np.median(thinks)) if thinks.size else None,
+            "discouragement": self.discouragement(),
         }
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per user: jobs, sessions, coefficients."""
-        counts = self.jobs.group_by("user").agg(
-            pl.len().alias("jobs"), pl.col("begins").sum().alias("sessions")
-        )
+        """One row per user: jobs, how many of them waited for a result, coefficients."""
+        known = self.user >= 0
+        jobs = np.bincount(self.user[known], minlength=self.users.size)
+        waited = np.bincount(self.user[self.after >= 0], minlength=self.users.size)
         named = {name: self.coefficients[:, k] for k, name in enumerate(COEFFICIENTS)}
-        return counts.sort("user").with_columns(pl.Series("user", self.users)).with_columns(
-            **{name: pl.Series(values) for name, values in named.items()}
-        )  # fmt: skip
+        return pl.DataFrame({"user": self.users, "jobs": jobs, "waited": waited, **named})
 
 
-def _coefficients(schedule: Schedule, users: Ints, groups: Collection[str] | None) -> Floats:
+def _simulable(workload: Workload) -> tuple[Workload, Report]:
+    from onega.traces.cleaning import simulable
+
+    log, left_out = simulable(workload)
+    if len(log) == 0:
+        raise ExperimentError("the log has no job with a run time and a width")
+    return log.sorted(), left_out
+
+
+def _without_preemption(policy: Any) -> Policy:  # noqa: ANN401
+    rule = Policy.parse(policy)
+    if rule.preemptive:
+        raise ExperimentError(f"{rule} preempts; a closed loop takes orders that don't")
+    return rule
+
+
+def _coefficients(
+    log: Workload, users: Ints, groups: Collection[str] | None
+) -> tuple[Floats, list[Finding]]:
+    """Return how sizes react, from the log's own waits, and who has nothing to react with."""
     result = np.zeros((users.size, len(COEFFICIENTS)))
-    known = schedule.workload.table["user"].drop_nulls()
-    if known.value_counts()["count"].max() < REGULAR:  # type: ignore[operator]
-        return result
-    found = feedback(schedule, permutations=0)
+    counts = log.table["user"].drop_nulls().value_counts()["count"].to_numpy()
+    without = len(log) - int(log.table["wait"].count())
+    why = "no wait: their users' sizes react by what the other jobs tell"
+    remarks = [Finding("no_wait", "noted", without, why)]
+    if without == len(log) or counts.max() < REGULAR:
+        return result, remarks
+    try:
+        found = feedback(observed(log), permutations=0)
+    except ExperimentError as error:
+        return result, [*remarks, Finding("sizes", "noted", len(log), f"sizes don't react: {error}")]
     values = found.coefficients.copy()
     if groups is not None:
         for k, name in enumerate(COEFFICIENTS):
             up, down = f"{name}+" in groups, f"{name}-" in groups
             values[:, k] = np.where(values[:, k] > 0, up, down) * values[:, k]
     result[np.searchsorted(users, found.users)] = values
-    return result
-
-
-def _lines(table: pl.DataFrame, cuts: dict[str, Floats]) -> pl.DataFrame:
-    """Lay out users' lines: sessions, who waits for what, think times."""
-    ordered = table.sort("user", "submit", maintain_order=True)
-    user, submit, end = (ordered[name].to_numpy() for name in ("user", "submit", "end"))
-    same = np.append(user[1:] == user[:-1], False)
-    following = np.append(submit[1:], np.inf)
-    since_submit, since_end = following - submit, following - end
-    near = (since_submit <= SESSION_GAP) | ((since_end >= 0) & (since_end <= SESSION_GAP))
-    goes_on = same & near
-    # The last job of a line has no successor in the log; the line begins anew after its end.
-    waits = ~same | (since_end >= 0)
-    delay = np.where(goes_on, np.where(waits, since_end, since_submit), 0.0)
-    begins = np.concatenate(([True], ~goes_on[:-1]))
-    return ordered.select(
-        "user",
-        "submit",
-        "runtime",
-        "procs",
-        "estimate",
-        *(
-            pl.Series(name, middle_levels(ordered[name].to_numpy(), cuts[name]))
-            for name in ("waiting", "busy")
-        ),
-        pl.Series("begins", begins),
-        pl.Series("waits", waits),
-        pl.Series("delay", delay),
-    )
-
-
-def _discouragement(jobs: pl.DataFrame) -> float:
-    """Slope of a session's end over the level of W, users' means taken out."""
-    user, level = jobs["user"].to_numpy(), jobs["waiting"].to_numpy()
-    stops = np.append(jobs["begins"].to_numpy()[1:], True).astype(np.float64)
-    count = np.bincount(user)
-    x = level - (np.bincount(user, weights=level) / count)[user]
-    y = stops - (np.bincount(user, weights=stops) / count)[user]
-    power = float(x @ x)
-    return float(x @ y / power) if power > 0 else 0.0
+    return result, remarks

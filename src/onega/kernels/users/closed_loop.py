@@ -1,10 +1,11 @@
-"""A machine whose users see the queue: submissions come from users, not from a table.
+"""A machine whose users see the queue: a job comes when its user has what he waited for.
 
-Each user has a line of jobs of his own (his log), cut into sessions. Within a session the next job
-comes a think time after the last one has *ended*, or a gap after it was submitted; the next session
-begins when the calendar says, or on the first later day on which he is free at that time. What he
-submits is his own job, moved along the log's run times and widths by his coefficients times the
-difference between the queue he sees and the one he saw then.
+Every job has a line of the log. One without ``after`` is submitted at its own time; another one as
+much later (or earlier) than in the log as the job that its user waited for ends later than it did
+in the baseline run. Where the machine does what it did in the baseline run, everything happens at
+the log's times, to the bit. Sizes may react too: a job is moved along the log's run times and
+widths by its user's coefficients times the difference between the queue he sees and the one that he
+saw in the baseline run.
 
 The order at one instant is that of `onega.kernels.pool.loop`: completions, submissions, one pass.
 """
@@ -25,6 +26,7 @@ from onega.kernels.pool.engine import (
     STUCK,
     WORKLOAD,
     Floats,
+    Ints,
     Record,
     Records,
     advance,
@@ -39,84 +41,62 @@ from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.heap import Heap, heap_pop, heap_push
 from onega.kernels.structures.waiting_line import COUNT, has_room
 
-DAY = 86_400.0
-NEVER, THINKS, COMES_BACK = 0, 1, 2
-"""What a job's end means to its user: nothing, think and go on, or come back for a session."""
-
-USER = record(
-    job=WHOLE,
-    session=WHOLE,
-    first=WHOLE,
-    last=WHOLE,
-    offset=REAL,
-    wr=REAL,
-    br=REAL,
-    wp=REAL,
-    bp=REAL,
-    after=WHOLE,
-    think=REAL,
-)  # fmt: skip
-"""The next line of the log and its session; sessions of the user; log time + offset = time;
-coefficients; the job that he waited for and how long he thought."""
+RUNAWAY = 99
+"""Reason to stop: sizes that grow with the queue feed themselves."""
 
 LINE = record(
     submit=REAL,
+    end=REAL,
     work=REAL,
     expect=REAL,
     procs=WHOLE,
+    user=WHOLE,
+    follower=WHOLE,
+    sibling=WHOLE,
     waiting=REAL,
     busy=REAL,
     r_low=REAL,
     r_high=REAL,
     p_low=REAL,
     p_high=REAL,
-    waits=WHOLE,
-    delay=REAL,
 )  # fmt: skip
-"""A job of the log: what it was, the levels that its user saw, its ranks' ends among all run times
-and widths; whether the next one waited for its end, and the time from there (or the submission)."""
-
-SESSION = record(
-    start=REAL,
-    last=WHOLE,
-)
-
-MADE = record(
-    user=WHOLE,
-    line=WHOLE,
-    wakes=WHOLE,
-    after=WHOLE,
-    think=REAL,
-)
-"""Of a job in the simulation: its user, its line, what its end means, what it followed."""
+"""A job of the log: its submission and its end in the baseline run; what it is; its user's row of
+coefficients; the first line that waits for its end, and the next one that waits for the same as
+this; the levels of W and O that its user saw; its ranks' ends among run times and widths."""
 
 RULES = record(
-    until=REAL,
-    period=REAL,
     discouragement=REAL,
     busy_scale=REAL,
     sizes=WHOLE,
-    thinks=WHOLE,
-    tries=WHOLE,
-    sequence=WHOLE,
-    given_up=WHOLE,
-    late=REAL,
     most=WHOLE,
+    at_once=WHOLE,
+    next=WHOLE,
+    given_up=WHOLE,
+    seen=REAL,
+    meant=REAL,
+    made=REAL,
+    patience=WHOLE,
+    growth=REAL,
 )  # fmt: skip
+"""Chance to give up; the log's machine over this one; whether sizes react; the widest job; how many
+followers may come at once; the next of ``calendar``; who gave up; sum of differences between levels
+of W; work as it was in the log and as it became; after so many jobs a growth of work beyond
+``growth`` under longer queues is a loop that runs away."""
 
 
 class Crowd(NamedTuple):
-    """Users, their lines and sessions, the log's sorted run times and widths (rows), lower ends of
-    the levels of W and O (rows), who submits next, jobs made, uniform draws (three a try)."""  # noqa: D205, D209
+    """Lines; those with a time of their own in its order (``calendar``); those who think (``heap``,
+    by time and line); lines as they were submitted (``made``); coefficients; the log's sorted run
+    times and widths (rows); lower ends of levels of W and O (rows); three uniform draws a line."""  # noqa: D205, D209
 
     rules: Records
-    users: Records
     lines: Records
-    sessions: Records
+    calendar: Ints
+    heap: Heap
+    made: Ints
+    coefficients: Floats
     sizes: Floats
     cuts: Floats
-    heap: Heap
-    made: Records
     draws: Floats
 
 
@@ -133,165 +113,157 @@ def _level(cuts: Floats, value: float) -> float:
 
 
 @part
+def moved_rank(rank: float, shift: float) -> float:
+    """Move a rank in (0, 1) so that uniform ranks move by ``shift`` on average, none to an end.
+
+    r ↦ r^γ upwards and 1 − (1 − r)^γ downwards with γ = (1/2 − |s|)/(1/2 + |s|), because U^γ has
+    the mean 1/(1 + γ) = 1/2 + s. The order of jobs stays, and the map is onto: nothing piles up.
+    """
+    size = min(abs(shift), 0.45)
+    power = (0.5 - size) / (0.5 + size)
+    if shift > 0:
+        return rank**power
+    return 1.0 - (1.0 - rank) ** power
+
+
+@part
 def _moved(sizes: Floats, low: float, high: float, shift: float, draw: float) -> float:
     """Take the log's value at a rank: somewhere among the job's equals, moved by the shift."""
-    rank = low + (high - low) * draw + shift
-    place = int(rank * sizes.size)
-    return sizes[min(max(place, 0), sizes.size - 1)]
+    place = int(moved_rank(low + (high - low) * draw, shift) * sizes.size)
+    return sizes[min(place, sizes.size - 1)]
 
 
 @part
-def _call(crowd: Crowd, number: int, when: float) -> None:
-    """Let a user submit his next line at a time."""
-    rules = crowd.rules[0]
-    heap_push(crowd.heap, number, when, rules.sequence)
-    rules.sequence += 1
+def _react(crowd: Crowd, line: int, queue: float, busy: float, job: Record) -> None:
+    """Move a job's run time and width by what its user sees."""
+    rules, one = crowd.rules[0], crowd.lines[line]
+    own = crowd.coefficients[one.user]
+    shift = own[0] * queue + own[1] * busy
+    if shift != 0.0:
+        job.work = _moved(crowd.sizes[0], one.r_low, one.r_high, shift, crowd.draws[3 * line])
+        job.expect = job.work
+        if one.expect != one.work:
+            job.expect = one.expect * (job.work / one.work)
+    shift = own[2] * queue + own[3] * busy
+    if shift != 0.0:
+        drawn = crowd.draws[3 * line + 1]
+        job.procs = min(
+            int(_moved(crowd.sizes[1], one.p_low, one.p_high, shift, drawn)), rules.most
+        )
+    rules.seen += queue
+    rules.meant += one.work * one.procs
+    rules.made += job.work * job.procs
 
 
 @part
-def _next_session(crowd: Crowd, number: int, free: float) -> None:
-    """Come back at the next session's time, on the first day on which the user is free by then."""
-    rules, user = crowd.rules[0], crowd.users[number]
-    user.session += 1
-    if user.session > user.last:
-        user.session = user.first
-        user.offset += rules.period
-    user.job = crowd.sessions[user.session - 1].last + 1 if user.session > 0 else 0
-    when = crowd.sessions[user.session].start + user.offset
-    if when < free:
-        days = np.ceil((free - when) / DAY)
-        user.offset += days * DAY
-        rules.late += days
-        when += days * DAY
-    _call(crowd, number, when)
-
-
-@part
-def _go_on(crowd: Crowd, number: int, job: int, now: float) -> None:
-    """Decide what a user does after submitting: see `onega.kernels.users.closed_loop`."""
-    rules, user, made = crowd.rules[0], crowd.users[number], crowd.made[job]
-    line = crowd.lines[user.job]
-    waits = line.waits == 1 and rules.thinks == 1
-    made.wakes = NEVER
-    user.after = -1
-    if user.job == crowd.sessions[user.session].last:
-        if waits:
-            made.wakes = COMES_BACK
-        else:
-            _next_session(crowd, number, now)
-    elif waits:
-        made.wakes = THINKS
-        user.job += 1
-    else:
-        user.job += 1
-        if rules.thinks == 1:
-            _call(crowd, number, now + line.delay)
-        else:
-            _call(crowd, number, max(now, crowd.lines[user.job].submit + user.offset))
-
-
-@part
-def _wake(crowd: Crowd, job: int, now: float) -> None:
-    """Tell a user that a job of his has ended."""
-    made = crowd.made[job]
-    if made.wakes == THINKS:
-        user = crowd.users[made.user]
-        user.after = job
-        user.think = crowd.lines[made.line].delay
-        _call(crowd, made.user, now + user.think)
-    elif made.wakes == COMES_BACK:
-        _next_session(crowd, made.user, now)
-
-
-@part
-def _submit(crowd: Crowd, m: Record, waiting: int, jobs: Records) -> bool:
-    """Let the next user submit; False if he gives up because of the queue."""
-    rules = crowd.rules[0]
-    number = heap_pop(crowd.heap)
-    user = crowd.users[number]
-    line = crowd.lines[user.job]
-    place = (rules.tries % (crowd.draws.size // 3)) * 3
-    rules.tries += 1
-    queue = _level(crowd.cuts[0], float(waiting)) - line.waiting
-    busy = _level(crowd.cuts[1], (m.procs - m.free) * rules.busy_scale) - line.busy
-    if crowd.draws[place] < rules.discouragement * queue:
-        rules.given_up += crowd.sessions[user.session].last + 1 - user.job
-        user.after = -1
-        _next_session(crowd, number, m.now)
-        return False
+def _submit(crowd: Crowd, m: Record, line: int, waiting: int, jobs: Records) -> bool:
+    """Let a user submit a line; False if he gives up because of the queue."""
+    rules, one = crowd.rules[0], crowd.lines[line]
     job = jobs[m.arrived]
+    job.work = one.work
+    job.expect = one.expect
+    job.procs = min(one.procs, rules.most)
+    if rules.sizes == 1 or rules.discouragement > 0.0:
+        queue = _level(crowd.cuts[0], float(waiting)) - one.waiting
+        busy = _level(crowd.cuts[1], (m.procs - m.free) * rules.busy_scale) - one.busy
+        if crowd.draws[3 * line + 2] < rules.discouragement * queue:
+            rules.given_up += 1
+            return False
+        if rules.sizes == 1:
+            _react(crowd, line, queue, busy, job)
     job.submit = m.now
-    job.work = line.work
-    job.expect = line.expect
-    job.procs = line.procs
-    if rules.sizes == 1:
-        shift = user.wr * queue + user.br * busy
-        if shift != 0.0:
-            job.work = _moved(
-                crowd.sizes[0], line.r_low, line.r_high, shift, crowd.draws[place + 1]
-            )
-            job.expect = job.work
-            if line.expect != line.work:
-                job.expect = line.expect * (job.work / line.work)
-        shift = user.wp * queue + user.bp * busy
-        if shift != 0.0:
-            width = _moved(crowd.sizes[1], line.p_low, line.p_high, shift, crowd.draws[place + 2])
-            job.procs = int(width)
-    job.procs = min(job.procs, rules.most)
     job.rank = m.arrived
     job.at_rank = m.arrived
-    made = crowd.made[m.arrived]
-    made.user = number
-    made.line = user.job
-    made.after = user.after
-    made.think = user.think
-    _go_on(crowd, number, m.arrived, m.now)
+    crowd.made[m.arrived] = line
     m.arrived += 1
     return True
 
 
 @part
-def _next_submission(crowd: Crowd, m: Record, jobs: Records) -> float:
-    if crowd.heap.size[0] == 0 or m.arrived == jobs.size:
-        return np.inf
-    when = crowd.heap.entry[0].key
-    return when if when < crowd.rules[0].until else np.inf
+def _wake(crowd: Crowd, line: int, now: float) -> None:
+    """Tell everybody who waited for a job's end."""
+    late = now - crowd.lines[line].end
+    follower = crowd.lines[line].follower
+    while follower >= 0:
+        heap_push(crowd.heap, follower, max(now, crowd.lines[follower].submit + late), follower)
+        follower = crowd.lines[follower].sibling
+
+
+@part
+def _next_submission(crowd: Crowd) -> float:
+    following = np.inf
+    if crowd.heap.size[0] > 0:
+        following = crowd.heap.entry[0].key
+    place = crowd.rules[0].next
+    if place < crowd.calendar.size:
+        following = min(following, crowd.lines[crowd.calendar[place]].submit)
+    return following
+
+
+@part
+def _take_next(crowd: Crowd, now: float) -> int:
+    """Return the line that is submitted next by ``now``, at one instant by its row; else −1."""
+    heap, rules = crowd.heap, crowd.rules[0]
+    line, own = -1, False
+    if rules.next < crowd.calendar.size:
+        first = crowd.calendar[rules.next]
+        if crowd.lines[first].submit <= now:
+            line, own = first, True
+    if heap.size[0] > 0 and heap.entry[0].key <= now and (line < 0 or heap.entry[0].slot < line):
+        return heap_pop(heap)
+    if own:
+        rules.next += 1
+    return line
+
+
+@part
+def _most_coming(crowd: Crowd, now: float) -> int:
+    """Bound how many are submitted at an instant: those due, who think, or have nothing to think."""
+    place = crowd.rules[0].next
+    while place < crowd.calendar.size and crowd.lines[crowd.calendar[place]].submit <= now:
+        place += 1
+    return place - crowd.rules[0].next + crowd.heap.size[0] + crowd.rules[0].at_once
+
+
+@part
+def _runs_away(rules: Record, arrived: int) -> bool:
+    """Whether people submit far more work than in the log although the queue is longer."""
+    large = rules.made > rules.growth * rules.meant
+    return large and rules.seen > 0.0 and arrived >= rules.patience
 
 
 @kernel
-def run_closed(state: State, crowd: Crowd, own: Any, rounds: int, burst: int) -> int:  # noqa: ANN401
-    """Go through at most ``rounds`` instants; reasons as `onega.kernels.pool.loop.run`.
-
-    ``burst``: no more jobs than this come at one instant.
-    """
+def run_closed(state: State, crowd: Crowd, own: Any, rounds: int) -> int:  # noqa: ANN401
+    """Go through at most ``rounds`` instants; reasons as `onega.kernels.pool.loop.run`."""
     state = unowned_state(state)
     jobs, m = state.jobs, state.machine[0]
     for _ in range(rounds):
         if m.switches + 2 > state.log.size:
             return LOG_FULL
-        if own is None and not has_room(state.waiting, burst):
-            return QUEUE_FULL
-        following = _next_submission(crowd, m, jobs)
+        following = _next_submission(crowd)
         if state.heap.size[0] > 0:
             following = min(following, end_time(m, state.heap.entry[0].key))
+        if own is None and not has_room(state.waiting, _most_coming(crowd, following)):
+            return QUEUE_FULL
         if not advance(m, state.levels, state.log, following):
             return DONE if m.departed == m.arrived else STUCK
         ending = collect_due(m, state.heap, state.due)
         for index in range(ending):
             number = state.slots[state.due[index].slot].job
             end_job(state, index)
-            _wake(crowd, number, m.now)
+            _wake(crowd, crowd.made[number], m.now)
         full = ending > 0
         first = m.arrived
         queued = state.waiting.state[COUNT]
-        while _next_submission(crowd, m, jobs) <= m.now:
+        line = _take_next(crowd, m.now)
+        while line >= 0:
             job = m.arrived
-            if not _submit(crowd, m, queued + job - first, jobs):
-                continue
-            if m.control != FIXED:
+            coming = _submit(crowd, m, line, queued + job - first, jobs)
+            if coming and m.control != FIXED:
                 if m.control == WORKLOAD:
                     m.work_waiting += jobs[job].work
                 control_arrival(m, state.levels, state.draws, state.log, job)
+            line = _take_next(crowd, m.now)
         arriving = m.arrived - first
         for number in range(arriving):
             if own is None:
@@ -309,4 +281,6 @@ def run_closed(state: State, crowd: Crowd, own: Any, rounds: int, burst: int) ->
                     return result
         if m.arrived - m.departed == m.running:
             m.work_waiting = 0.0
+        if _runs_away(crowd.rules[0], m.arrived):
+            return RUNAWAY
     return MORE
