@@ -26,7 +26,7 @@ def main(path: str) -> None:
             days = (run.workload.column("submit").max() - log.column("submit").max()) / (24 * HOUR)
             wait = run.summary()["mean_wait"] / HOUR
             print(f"{policy:5} {size:5} {loop:7} within {within / HOUR:4.0f} h: jobs {len(run)}, "
-                  f"mean wait {wait:8.2f} h, the last one comes {days:6.1f} days later")  # fmt: skip
+                  f"mean wait {wait:8.2f} h, the last comes {days:6.1f} days later")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ def naive_last_finished(user, submit, end, within):
 
 
 def naive_closed_loop(jobs, procs):
-    """``jobs``: dicts submit, runtime, procs, after (row or −1), think. Returns starts and submissions.
+    """``jobs``: dicts submit, runtime, procs, after (row or −1), think. Starts, submissions.
 
     Second by second where something happens: who ends, who comes, who starts.
     """
@@ -29,7 +29,7 @@ def naive_closed_loop(jobs, procs):
     queue, free, here = [], procs, set()
     while True:
         times = [t for j, t in enumerate(submit) if t is not None and j not in here]
-        times += [end[j] for j in range(len(jobs)) if end[j] is not None and not jobs[j].get("gone")]
+        times += [t for j, t in enumerate(end) if t is not None and not jobs[j].get("gone")]
         if not times:
             return start, submit
         now = min(times, default=math.inf)

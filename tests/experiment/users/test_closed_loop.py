@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import shared
 
 import onega
 from experiment.users.logs import planted_log
@@ -17,6 +16,7 @@ from onega import Cluster, ExperimentError, RateControl, ReactiveUsers, Workload
 from onega.core.workload.meta import Meta
 from onega.core.workload.think_times import last_finished
 from onega.kernels.users.closed_loop import moved_rank
+from places import shared
 from reference.closed_loop import naive_closed_loop, naive_last_finished
 
 WEEK = 604_800.0
@@ -218,7 +218,7 @@ def test_users_who_shrink_jobs_at_long_queues_do(users):
 def test_a_loop_that_runs_away_says_so_and_stops(users):
     """Jobs that grow with the queue make the queue grow."""
     eager = replace(users, coefficients=np.tile([3.0, 0.0, 3.0, 0.0], (users.users.size, 1)))
-    with pytest.raises(ExperimentError, match="runs away: after .* days and .* times the work"):
+    with pytest.raises(ExperimentError, match=r"runs away: after .* days and .* times the work"):
         closed_loop(eager, 12, rng=1, reactions=("sizes", "thinks"))
     shy = replace(users, coefficients=-eager.coefficients)
     assert len(closed_loop(shy, 12, rng=1, reactions=("sizes", "thinks"))) == len(users.baseline)

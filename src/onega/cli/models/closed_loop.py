@@ -18,7 +18,6 @@ from onega.cli.options import (
     TraceArgument,
     read_trace,
 )
-
 from onega.core.units import duration
 
 if TYPE_CHECKING:

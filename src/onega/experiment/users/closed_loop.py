@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,12 +15,11 @@ from onega.core.machine.cluster import Cluster
 from onega.core.policy import MULTIFACTOR, KeyFunction, Policy, Priority
 from onega.core.rng import Rng, child, describe_seed, generator, seed_sequence
 from onega.core.schedule.schedule import Schedule
-from onega.core.workload.chains import Ints
+from onega.core.workload.chains import Floats, Ints
 from onega.core.workload.report import Finding, Report
 from onega.core.workload.workload import Workload
 from onega.experiment.users.reactive_users import ReactiveUsers
 
-Reaction = Literal["sizes", "thinks"]
 REACTIONS: Final = ("sizes", "thinks")
 
 WEEK = 604_800.0
@@ -53,10 +52,11 @@ _STATIC: Final[dict[str, KeyFunction]] = {
 
 
 class _Lines(NamedTuple):
-    """Who comes: rows of the baseline's log, the seconds by which each is moved, and its copy."""
+    """Who comes: rows of the baseline's log, the seconds by which each is moved, which copy of its
+    user it is of, and the line that it waits for (−1: none)."""  # noqa: D205, D209
 
     row: Ints
-    moved: np.ndarray[Any, np.dtype[np.float64]]
+    moved: Floats
     copy: Ints
     after: Ints
 
@@ -68,7 +68,7 @@ def closed_loop(
     *,
     rng: Rng = None,
     population: float = 1.0,
-    reactions: Collection[Reaction] = ("thinks",),
+    reactions: Collection[str] = ("thinks",),
     discouragement: float = 0.0,
 ) -> Schedule:
     """Simulate users who submit when they have their results.
@@ -161,26 +161,26 @@ def _people(users: ReactiveUsers, population: float, random: np.random.Generator
     some = random.permutation(everybody)[: round(part * everybody.size)]
     if not whole and not some.size:
         raise ExperimentError(f"population {population:g} of {everybody.size} users leaves nobody")
-    rows, moved, copies, after = [], [], [], []
+    parts: list[_Lines] = []
+    size = 0
     for copy in range(int(whole) + (some.size > 0)):
         chosen = np.isin(users.user, everybody if copy < whole else some)
         if copy == 0:
             chosen |= users.user < 0  # nobody's jobs are there once
         row = np.flatnonzero(chosen)
-        shift = np.zeros(row.size)
+        moved = np.zeros(row.size)
         if copy > 0:
             turn = random.integers(0, weeks, everybody.size)[users.user[row]] * WEEK
-            shift = (submit[row] - first + turn) % (weeks * WEEK) - (submit[row] - first)
+            moved = (submit[row] - first + turn) % (weeks * WEEK) - (submit[row] - first)
         place = np.full(users.user.size, -1)
         place[row] = np.arange(row.size)
-        waited = np.where(users.after[row] >= 0, place[users.after[row]], -1)
+        after = np.where(users.after[row] >= 0, place[users.after[row]], -1)
         # Where a copy's history goes on at the beginning of the span, nobody waits across it.
-        waited[(waited >= 0) & (shift[waited] != shift)] = -1
-        after.append(np.where(waited >= 0, waited + sum(map(len, rows)), -1))
-        rows.append(row)
-        moved.append(shift)
-        copies.append(np.full(row.size, copy))
-    return _Lines(*map(np.concatenate, (rows, moved, copies, after)))
+        after[(after >= 0) & (moved[after] != moved)] = -1
+        after[after >= 0] += size
+        parts.append(_Lines(row, moved, np.full(row.size, copy), after))
+        size += row.size
+    return _Lines(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 class _Run:

@@ -110,8 +110,8 @@ class ReactiveUsers:
         levels = np.stack((middle_levels(seen.waiting, cuts[0]), middle_levels(seen.busy, cuts[1])))
         nobody = Finding("no_user", "noted", int((~known).sum()), "no user: at their own times")
         return cls(
-            baseline, float(within), after, user, users.astype(np.int64), coefficients, cuts, levels,
-            left_out + Report.of([nobody, *remarks]),
+            baseline, float(within), after, user, users.astype(np.int64), coefficients, cuts,
+            levels, left_out + Report.of([nobody, *remarks]),
         )  # fmt: skip
 
     def discouragement(self) -> float:
@@ -136,7 +136,10 @@ class ReactiveUsers:
         return np.asarray(submit[rows] - self.baseline.end[self.after[rows]], dtype=np.float64)
 
     def summary(self) -> dict[str, Any]:
-        """Return how many users and jobs there are and how they go on."""
+        """Return how many users and jobs there are and how they go on.
+
+        ``sessions``: jobs with a time of their own; ``waits_within_session``: share of the others.
+        """
         thinks = self.thinks()
         return {
             "users": int(self.users.size),
@@ -145,7 +148,8 @@ class ReactiveUsers:
             "baseline_policy": str(self.baseline.policy),
             "within": self.within,
             "reacting_users": int(np.any(self.coefficients != 0, axis=1).sum()),
-            "waiting_jobs_share": float(np.mean(self.after >= 0)),
+            "sessions": int(np.count_nonzero(self.after < 0)),
+            "waits_within_session": float(np.mean(self.after >= 0)),
             "median_think": float(np.median(thinks)) if thinks.size else None,
             "discouragement": self.discouragement(),
         }
@@ -189,7 +193,10 @@ def _coefficients(
     try:
         found = feedback(observed(log), permutations=0)
     except ExperimentError as error:
-        return result, [*remarks, Finding("sizes", "noted", len(log), f"sizes don't react: {error}")]
+        return result, [
+            *remarks,
+            Finding("sizes", "noted", len(log), f"sizes don't react: {error}"),
+        ]
     values = found.coefficients.copy()
     if groups is not None:
         for k, name in enumerate(COEFFICIENTS):

@@ -218,7 +218,7 @@ def _take_next(crowd: Crowd, now: float) -> int:
 
 @part
 def _most_coming(crowd: Crowd, now: float) -> int:
-    """Bound how many are submitted at an instant: those due, who think, or have nothing to think."""
+    """Bound how many are submitted at an instant: due, thinking, or without a pause."""
     place = crowd.rules[0].next
     while place < crowd.calendar.size and crowd.lines[crowd.calendar[place]].submit <= now:
         place += 1
