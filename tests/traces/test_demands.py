@@ -215,7 +215,7 @@ def test_demands_are_part_of_the_table(log):
     assert log.select(pl.col("job") == 102).demands["gpus:v100"].to_list() == [1.0]
     joined = Workload.concat([log, demanding()])
     assert joined.demands["gpus"].null_count() == 3
-    with pytest.raises(TraceError, match=r"field demand_gpus: .* at least 0; row 2 has -1"):
+    with pytest.raises(TraceError, match=r"field demand_gpus: .* is 0 or from .*; row 2 has -1"):
         demanding(demand_gpus=[1, -1, 0])
     with pytest.raises(TraceError, match=r"unknown columns gpus; .* demand_NAME"):
         demanding(gpus=[1, 1, 0])

@@ -42,3 +42,21 @@ def test_numbers_of_slurm_are_bounded(tmp_path):
         SlurmParameters.parse(str(conf))
     with pytest.raises(SimulationError, match="not a time of Slurm"):
         slurm_duration("9" * 400)
+
+
+SWF_ROW = "{} 0 1 100 4 90 2048 8 3600 4096 1 3 2 7 1 0 -1 -1\n"
+
+
+@pytest.mark.parametrize("number", ["9223372036854775808", "9223372036854775808.0", "9.3e18"])
+def test_ids_fit_into_64_bits(tmp_path, number):
+    (tmp_path / "log.swf").write_text(SWF_ROW.format(1) + SWF_ROW.format(number))
+    with pytest.raises(TraceError, match=r"line 2, field job"):
+        onega.read(tmp_path / "log.swf")
+
+
+@pytest.mark.parametrize("amount", ["1e300", "9" * 18 + "P"])
+def test_memory_is_below_an_exbibyte(tmp_path, amount):
+    rows = [ROW.format("1", 0, "60:00", "4G"), ROW.format("2", 1, "60:00", amount)]
+    (tmp_path / "log").write_text("\n".join([HEADER, *rows]) + "\n")
+    with pytest.raises(TraceError, match=r"line 3, field ReqMem: .* up to 1.15292e[+]18 bytes"):
+        onega.read(tmp_path / "log")

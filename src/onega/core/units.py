@@ -10,6 +10,16 @@ SECONDS: Final = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "
 
 JOULES_PER_KWH: Final = 3.6e6
 
+LONGEST: Final = 1e12
+"""Seconds (31 700 years) beyond which a time is a mistake; Unix times in milliseconds are."""
+
+LARGEST: Final = 2.0**60
+"""Amounts (an exbibyte of memory, 10¹⁸ W) beyond which a number is a mistake; whole ones below are
+exact in 64 bits, and what is computed from them stays finite."""
+
+SMALLEST: Final = 1e-9
+"""Amounts that aren't 0 are at least that."""
+
 KIB: Final = 1024.0
 
 BYTES: Final = {

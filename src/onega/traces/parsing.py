@@ -13,7 +13,7 @@ from typing import Final
 import polars as pl
 
 from onega.core.errors import TraceError
-from onega.traces.swf.fields import LONGEST
+from onega.core.units import LARGEST, LONGEST
 
 MISSING: Final = ("", "Unknown", "None", "N/A", "n/a", "NA", "null", "NULL", "Invalid", "INVALID")
 """Words that stand for "not known" in logs and tables."""
@@ -143,6 +143,7 @@ def memory(column: pl.Series, source: Source, *, unit: float = 1.0) -> tuple[pl.
     """
     if column.dtype.is_numeric():
         values = numbers(column, source, what="an amount of memory") * unit
+        source.refuse(column, values > LARGEST, f"an amount of memory up to {LARGEST:g} bytes")
         return values, pl.Series([None], dtype=pl.String).new_from_index(0, len(values))
     text = text_of(column)
     # A bare 0 with a unit of its own ("0n") is an amount too.
@@ -159,6 +160,7 @@ def memory(column: pl.Series, source: Source, *, unit: float = 1.0) -> tuple[pl.
     values = (bare * unit).zip_with(bare.is_not_null(), amount.cast(pl.Float64) * factor)
     wrong = text.is_not_null() & (values.is_null() | ~values.is_finite())
     source.refuse(column, wrong, "an amount of memory (4G, 512M)")
+    source.refuse(column, values > LARGEST, f"an amount of memory up to {LARGEST:g} bytes")
     return values, per.set(per == "", None)
 
 

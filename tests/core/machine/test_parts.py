@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from onega import (
@@ -27,6 +28,7 @@ from onega import (
     UserLimits,
 )
 from onega.core.machine.amounts import Amounts
+from onega.core.machine.laws import SHAPES
 from onega.core.machine.nodes import numbers
 from onega.core.units import size
 
@@ -94,7 +96,7 @@ def test_caps_come_in_three_forms():
         (lambda: NodeGroup(0, 8), "count of nodes is at least 1, got 0"),
         (lambda: NodeGroup(2, 1.5), "procs of a node is a whole number"),
         (lambda: NodeGroup(2, 1, "much"), "not an amount of memory: 'much'"),
-        (lambda: NodeGroup(2, 1, gpus=-1), "gpus must be at least 0"),
+        (lambda: NodeGroup(2, 1, gpus=-1), "gpus is at least 0"),
         (lambda: NodeGroup(2, 1, resources={"gpus": 1}), "gpus has a field of its own"),
         (lambda: Partition("a"), "partition a: give its procs, or its nodes"),
         (lambda: Partition("a", procs=1, nodes="1"), "give its procs, or its nodes"),
@@ -160,13 +162,62 @@ def test_caps_come_in_three_forms():
         ),
         (lambda: Cluster(4, power_cap=3), "a power cap needs to know what processors draw"),
         (lambda: Cluster(4, nodes=[NodeGroup(4)], placement="first"), "unknown placement"),
-        (lambda: Cluster(4, resources={"matlab": -1}), "resources: matlab must be at least 0"),
-        (lambda: Cluster(4, resources={"matlab": "2"}), "matlab must be a number"),
+        (lambda: Cluster(4, resources={"matlab": -1}), "resources: matlab is at least 0"),
+        (lambda: Cluster(4, resources={"matlab": "2"}), "matlab is a number"),
     ],
 )
 def test_what_cannot_be_is_refused(make, message):
     with pytest.raises(SimulationError, match=message):
         make()
+
+
+ENORMOUS = [
+    (lambda: NodeGroup(2, float("inf")), "procs of a node is at most 1.15292e[+]18, got inf"),
+    (lambda: NodeGroup(10**400), "count of nodes is at most"),
+    (lambda: NodeGroup(2, memory="9" * 300 + "GB"), "memory is at most"),
+    (lambda: NodeGroup(2, gpus=1e300), "gpus is at most"),
+    (lambda: Cluster(4, resources={"matlab": 1e300}), "matlab is at most"),
+    (lambda: Cluster(float("inf")), "whole number of processors"),
+    (lambda: Cluster(float("nan")), "whole number of processors"),
+    (lambda: Cluster(10**400), "whole number of processors"),
+    (lambda: Queue(1, priority=1e300), "priority is from"),
+    (lambda: Queue(1, priority=float("nan")), "priority is from"),
+    (lambda: Queue(1, max_time=1e300), "max_time is at most 1e[+]12"),
+    (lambda: Multifactor(age=1e300), "age is at most"),
+    (lambda: Multifactor(max_age="9" * 300), "max_age is at most"),
+    (lambda: SleepState(1e300, 0, 0, 0), "timeout is at most"),
+    (lambda: PowerCap.of([(1e300, 3)]), "at most 1e[+]12 seconds away"),
+    (lambda: PowerCap.of([(float("nan"), 3)]), "seconds away, got nan"),
+    (lambda: PowerCap.of(10**400), "power cap is at most"),
+    (lambda: PowerCap.of({"08:00": 10**400}), "power cap is at most"),
+    (lambda: PowerCap.of([(0, 10**400)]), "a list of .seconds, watts."),
+    (lambda: RateControl(rates=[1e-320, 1]), "rates must be from 1e-09 to 1e[+]09"),
+    (lambda: RateControl(rates=10**400), "positive numbers"),
+    (lambda: Power(1e300), "busy power is at most"),
+    (lambda: Interruption("checkpoint", 1e300), "interval is at most"),
+    (lambda: Law("fixed", 1e300), "mean is at most 1e[+]12 seconds"),
+    (lambda: Law("fixed", 10**400), "above 0|at least 0"),
+    (lambda: Law.parse("weibull(shape=2e6, mean=1)"), "weibull law is from 0.01"),
+    (lambda: Law.parse("weibull(shape=0.001, scale=1)"), "moments of this law are no numbers"),
+    (lambda: Law.parse("gamma(mean=1e100, sd=1e-100)"), "moments of this law are no numbers"),
+    (lambda: Law.parse("lognormal(sigma=100, median=1)"), "moments of this law are no numbers"),
+    (lambda: Law.parse("lognormal(mean=1, sd=1e200)"), "moments of this law are no numbers"),
+    (lambda: Law.parse("lognormal(sigma=31, mean=1)"), "lognormal law is from 1e-09 to 30"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), ENORMOUS)
+def test_what_no_machine_has_is_refused(make, message):
+    with pytest.raises(SimulationError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("kind", ["weibull", "gamma", "lognormal"])
+def test_the_extreme_shapes_draw_durations(kind):
+    for shape in SHAPES[kind]:
+        drawn = Law(kind, 1e12, shape).draw(10_000, np.random.default_rng(1))
+        assert np.isfinite(drawn).all()
+        assert (drawn >= 0).all()
 
 
 MILLION = "1-1000000"

@@ -34,6 +34,7 @@ from onega import (
     SleepState,
     UserLimits,
     Workload,
+    simulate,
 )
 from onega.core.machine.state import MachineState
 from onega.core.rng import seed_sequence
@@ -213,7 +214,9 @@ def test_licences_and_power_are_demands_on_the_machine():
     ("demands", "message"),
     [
         ({"job": [1], "gpu": [1]}, "demands: the machine has no 'gpu'; did you mean 'gpus'"),
-        ({"job": [1], "gpus": [-1]}, "demands, row 1: gpus is at least 0, got -1"),
+        ({"job": [1], "gpus": [-1]}, "demands, row 1: gpus is 0 or from 1e-09 to .*, got -1"),
+        ({"job": [1], "gpus": [1e300]}, "demands, row 1: gpus is 0 or from .*, got 1e[+]300"),
+        ({"job": [1], "gpus": [1e-320]}, "demands, row 1: gpus is 0 or from .*, got 9.99"),
         ({"job": [1, 1], "gpus": [1, 2]}, "demands: a job has two rows"),
         ({"gpus": [1]}, "demands: there is no column 'job'"),
         ({"job": [1], "gpus": ["many"]}, "demands, row 1: gpus must be a number, got 'many'"),
@@ -842,3 +845,16 @@ def test_limits_that_can_never_be_met():
         ("limit", (3,)),
         ("limit", (4,)),
     ]
+
+
+def test_nodes_that_fail_all_the_time_are_refused():
+    laws = Failures("exponential(mean=1e-9)", "exponential(mean=1e-9)")
+    with pytest.raises(SimulationError, match="fail more than 5,000,000 times"):
+        draw_failures(laws, 70, (0.0, 1e6), seed_sequence(1))
+
+
+def test_a_cap_by_the_clock_ends_with_the_calendar():
+    cluster = Cluster(8, power=Power(100, 40), power_cap={"08:00": 500})
+    long = Workload({"submit": [0.0], "runtime": [9e11], "procs": [1]}, Meta(epoch=1e9))
+    with pytest.raises(SimulationError, match="needs a calendar, and the run may last"):
+        simulate(long, cluster, "easy")

@@ -107,6 +107,13 @@ def test_what_swf_cannot_say_is_reported(tmp_path):
 
 
 @pytest.mark.parametrize("column", ["submit", "runtime", "memory"])
+def test_too_large_is_no_workload(column):
+    values = {"submit": [0.0], "runtime": [1.0], "procs": [1], column: [1e30]}
+    with pytest.raises(TraceError, match=f"field {column}: .*; row 1 has 1e[+]30"):
+        Workload(values)
+
+
+@pytest.mark.parametrize("column", ["wait", "estimate", "cpu_time"])
 def test_too_large_is_refused_and_nothing_is_left(tmp_path, column):
     values = {"submit": [0.0], "runtime": [1.0], "procs": [1], column: [1e30]}
     with pytest.raises(TraceError, match=f"field {column}.*job 1"):

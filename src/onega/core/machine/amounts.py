@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from onega.core.errors import SimulationError
+from onega.core.machine.checks import number
 
 
 class Amounts(Mapping[str, float]):
@@ -25,11 +24,7 @@ class Amounts(Mapping[str, float]):
     def __init__(self, given: Mapping[Any, float] | None = None, *, what: str = "amounts") -> None:
         pairs = {}
         for name, value in (given or {}).items():
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise SimulationError(f"{what}: {name} must be a number, got {value!r}")
-            if not (math.isfinite(value) and value >= 0):
-                raise SimulationError(f"{what}: {name} must be at least 0, got {value:g}")
-            pairs[str(name)] = float(value)
+            pairs[str(name)] = number(f"{what}: {name}", value)
         self._pairs = pairs
 
     def __getitem__(self, name: str) -> float:

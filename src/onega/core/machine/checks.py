@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from numbers import Real
 from typing import Any
 
 from onega.core.errors import SimulationError, suggest
-from onega.core.units import duration
+from onega.core.units import LARGEST, LONGEST, duration
 
 
 def seconds(name: str, value: Any, *, above_zero: bool = False) -> float:  # noqa: ANN401
@@ -18,24 +19,44 @@ def seconds(name: str, value: Any, *, above_zero: bool = False) -> float:  # noq
         raise SimulationError(
             f"{name} is a duration such as 90, '15m' or '2d'; got {value!r}"
         ) from None
-    return number(name, given, above_zero=above_zero)
+    return number(name, given, above_zero=above_zero, most=LONGEST)
 
 
-def number(name: str, value: Any, *, above_zero: bool = False) -> float:  # noqa: ANN401
-    """Return a finite number that is not negative."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+def number(
+    name: str,
+    value: Any,  # noqa: ANN401
+    *,
+    above_zero: bool = False,
+    most: float = LARGEST,
+) -> float:
+    """Return a number that is neither negative nor beyond anything that there is."""
+    given = as_float(name, value)
+    if not given >= 0 or (above_zero and given == 0):
+        raise SimulationError(f"{name} is {'above' if above_zero else 'at least'} 0, got {given:g}")
+    if given > most:
+        raise SimulationError(f"{name} is at most {most:g}, got {given:g}")
+    return given
+
+
+def as_float(name: str, value: Any) -> float:  # noqa: ANN401
+    """Return a number as a float: an integer that is too large for one is infinite."""
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise SimulationError(f"{name} is a number, got {value!r}")
-    if not math.isfinite(value) or value < 0 or (above_zero and value == 0):
-        raise SimulationError(f"{name} is {'above' if above_zero else 'at least'} 0, got {value:g}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
 
 
 def whole(name: str, value: Any, *, least: int = 1) -> int:  # noqa: ANN401
     """Return a whole number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or int(value) != value:
+    given = as_float(name, value)
+    if given < least:
+        raise SimulationError(f"{name} is at least {least}, got {given:g}")
+    if given > LARGEST:
+        raise SimulationError(f"{name} is at most {LARGEST:g}, got {given:g}")
+    if not given.is_integer():
         raise SimulationError(f"{name} is a whole number, got {value!r}")
-    if value < least:
-        raise SimulationError(f"{name} is at least {least}, got {value}")
     return int(value)
 
 

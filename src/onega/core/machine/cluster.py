@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from onega.core.errors import SimulationError, suggest
 from onega.core.machine.amounts import Amounts
-from onega.core.machine.checks import distinct, word
+from onega.core.machine.checks import as_float, distinct, number, word
 from onega.core.machine.faults import Failures, HasOverheads, Interruption, Overheads
 from onega.core.machine.nodes import MOST_NODES, PLACEMENTS, NodeGroup, Partition, stretches
 from onega.core.machine.queues import Multifactor, Queue, UserLimits
@@ -19,6 +19,9 @@ from onega.core.machine.sleep import PowerCap, Sleep
 
 ControlKind = Literal["none", "random", "queue", "workload"]
 MOST_PROCS: Final = 2**31 - 1
+FASTEST: Final = 1e9
+"""Rates are from its inverse to it: beyond, times of work and of the clock lose each other."""
+
 CONTROLS: Final = ("none", "random", "queue", "workload")
 
 
@@ -28,7 +31,7 @@ class OnegaWarning(UserWarning):
 
 def _numbers(name: str, value: float | Sequence[float]) -> tuple[float, ...]:
     given = (value,) if isinstance(value, int | float) else tuple(value)
-    numbers = tuple(float(one) for one in given)
+    numbers = tuple(as_float(name, one) for one in given)
     if any(math.isnan(one) for one in numbers):
         raise SimulationError(f"{name} must be numbers, got {given}")
     return numbers
@@ -93,6 +96,11 @@ class RateControl:
             )
         if not self.rates or not all(rate > 0 and math.isfinite(rate) for rate in self.rates):
             raise SimulationError(f"rates must be positive numbers, got {self.rates}")
+        if min(self.rates) < 1 / FASTEST or max(self.rates) > FASTEST:
+            raise SimulationError(
+                f"rates must be from {1 / FASTEST:g} to {FASTEST:g} seconds of work a second, got "
+                f"{self.rates}"
+            )
         if any(low >= high for low, high in pairwise(self.rates)):
             raise SimulationError(
                 f"rates must increase from low to high (rate_low < rate_high), got {self.rates}"
@@ -142,6 +150,7 @@ class Power:
         for name, values in (("busy", self.busy), ("idle", self.idle)):
             if not values or not all(value >= 0 and math.isfinite(value) for value in values):
                 raise SimulationError(f"{name} power must be numbers, at least 0; got {values}")
+            number(f"{name} power", max(values))
         for busy_at, idle_at in zip(*self.at(max(len(self.busy), len(self.idle))), strict=True):
             if busy_at < idle_at:
                 warnings.warn(
@@ -233,7 +242,8 @@ class Cluster:
             object.__setattr__(self, "overheads", Overheads.of(self.overheads))
         if self.procs == 0 and (self.nodes or self.partitions):
             object.__setattr__(self, "procs", _described_procs(self))
-        if isinstance(self.procs, bool) or int(self.procs) != self.procs or self.procs < 1:
+        given = as_float("procs of a machine", self.procs)
+        if not given.is_integer() or given < 1:
             raise SimulationError(
                 f"a machine has a whole number of processors, at least 1; got {self.procs}"
             )

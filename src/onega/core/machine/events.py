@@ -15,6 +15,7 @@ import polars as pl
 
 from onega.core.errors import SimulationError, suggest
 from onega.core.machine.nodes import numbers
+from onega.core.units import LARGEST, LONGEST
 from onega.core.workload.tables import TableLike, cast_column, frame_of
 
 COLUMNS: Final[dict[str, type[pl.DataType]]] = {
@@ -134,11 +135,13 @@ class Events:
             self.table[name].to_numpy() for name in ("time", "until", "procs", "watts")
         )
         for name, right, why in (
-            ("time", np.isfinite(time) & (time >= 0), "time is at least 0"),
-            ("until", np.isfinite(until), "until is a number"),
+            ("time", time >= 0, "time is at least 0"),
+            ("time", time <= LONGEST, f"time is at most {LONGEST:g} seconds"),
+            ("until", until <= LONGEST, f"until is at most {LONGEST:g} seconds"),
             ("until", until > time, "until is after the time"),
             ("procs", procs >= 1, "procs is at least 1"),
             ("watts", watts > 0, "watts are above 0"),
+            ("watts", watts <= LARGEST, f"watts are at most {LARGEST:g}"),
         ):
             rows = np.flatnonzero(~right)
             if name != "time" and len(rows) <= self.table[name].null_count():

@@ -24,7 +24,8 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from onega.core.errors import SimulationError, suggest
-from onega.core.units import duration
+from onega.core.machine.checks import as_float
+from onega.core.units import LONGEST, duration
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,6 +48,10 @@ KINDS: Final[Mapping[str, tuple[frozenset[str], ...]]] = {
 
 PLAIN_NUMBERS: Final = frozenset({"shape", "sigma"})
 """Parameters that aren't durations."""
+
+
+SHAPES: Final = {"weibull": (0.01, 1e6), "gamma": (1e-6, 1e9), "lognormal": (1e-9, 30.0)}
+"""Shapes of which the moments are still numbers: Γ(1 + 1/k), exp(σ²/2)."""
 
 
 @runtime_checkable
@@ -79,12 +84,20 @@ class Law:
         if self.kind not in KINDS:
             raise SimulationError(f"unknown law {self.kind!r}; {suggest(str(self.kind), KINDS)}")
         for name in ("mean", "shape"):
-            value = float(getattr(self, name))
+            value = as_float(f"a law's {name}", getattr(self, name))
             least = 0.0 if (self.kind, name) == ("fixed", "mean") else math.ulp(0.0)
             if not (math.isfinite(value) and value >= least):
                 need = "at least 0" if least == 0 else "above 0"
                 raise SimulationError(f"a law's {name} is a number {need}, got {value:g}")
             object.__setattr__(self, name, value)
+        if self.mean > LONGEST:
+            raise SimulationError(f"a law's mean is at most {LONGEST:g} seconds, got {self.mean:g}")
+        least, most = SHAPES.get(self.kind, (0.0, math.inf))
+        if not least <= self.shape <= most:
+            raise SimulationError(
+                f"the shape (sigma) of a {self.kind} law is from {least:g} to {most:g}, "
+                f"got {self.shape:g}"
+            )
 
     @classmethod
     def of(cls, given: str | float | Law | Draws) -> Draws:
@@ -125,7 +138,10 @@ class Law:
         if frozenset(given) not in KINDS[kind]:
             ways = " or ".join(f"{kind}({', '.join(sorted(way))})" for way in KINDS[kind])
             raise SimulationError(f"{text!r} doesn't determine a law; accepted: {ways}")
-        return cls(kind, *_MOMENTS[kind](given))
+        try:
+            return cls(kind, *_MOMENTS[kind](given))
+        except OverflowError:
+            raise SimulationError(f"{text!r}: the moments of this law are no numbers") from None
 
     def draw(self, count: int, rng: Generator) -> Floats:
         """Draw durations in seconds."""

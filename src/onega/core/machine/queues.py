@@ -9,7 +9,8 @@ from typing import Any
 
 from onega.core.errors import SimulationError
 from onega.core.machine.amounts import Amounts
-from onega.core.machine.checks import number, seconds, whole
+from onega.core.machine.checks import as_float, number, seconds, whole
+from onega.core.units import LARGEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,10 @@ class Queue:
         if self.max_time is not None:
             limit = seconds(f"{called}: max_time", self.max_time, above_zero=True)
             object.__setattr__(self, "max_time", limit)
-        if isinstance(self.priority, bool) or not isinstance(self.priority, int | float):
-            raise SimulationError(f"{called}: priority is a number, got {self.priority!r}")
+        if not abs(as_float(f"{called}: priority", self.priority)) <= LARGEST:
+            raise SimulationError(
+                f"{called}: priority is from {-LARGEST:g} to {LARGEST:g}, got {self.priority}"
+            )
         if not 0 <= number(f"{called}: factor", self.factor) <= 1:
             raise SimulationError(f"{called}: factor is from 0 to 1, got {self.factor}")
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from onega.core.errors import SimulationError
-from onega.core.machine.checks import number, seconds
+from onega.core.machine.checks import as_float, number, seconds
+from onega.core.units import LONGEST
 
 DAY = 86400.0
 
@@ -95,8 +96,12 @@ class PowerCap:
     def __post_init__(self) -> None:
         if not self.steps:
             raise SimulationError("a power cap needs at least one step")
-        for _, watts in self.steps:
+        for since, watts in self.steps:
             number("power cap", watts, above_zero=True)
+            if not (since == -math.inf or abs(since) <= LONGEST):
+                raise SimulationError(
+                    f"a step of a power cap is at most {LONGEST:g} seconds away, got {since:g}"
+                )
         for (earlier, _), (later, _) in pairwise(self.steps):
             if not earlier < later:
                 raise SimulationError(
@@ -114,13 +119,15 @@ class PowerCap:
         if isinstance(given, PowerCap):
             return given
         if isinstance(given, int | float):
-            return cls(((-math.inf, float(given)),))
+            return cls(((-math.inf, as_float("power cap", given)),))
         if isinstance(given, Mapping):
-            clock = sorted((_time_of_day(text), float(watts)) for text, watts in given.items())
+            clock = sorted(
+                (_time_of_day(text), as_float("power cap", watts)) for text, watts in given.items()
+            )
             return cls(tuple(clock), daily=True)
         try:
             steps = tuple((float(since), float(watts)) for since, watts in given)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise SimulationError(
                 "a power cap is a number of watts, times of day with watts, "
                 f"or a list of (seconds, watts); got {given!r}"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from onega.core.errors import SimulationError
+from onega.core.units import LARGEST, SMALLEST
 
 TableLike = pl.DataFrame | Mapping[str, Any]
 
@@ -20,6 +23,15 @@ def frame_of(table: TableLike, needed: Iterable[str], name: str) -> pl.DataFrame
             there = ", ".join(frame.columns) or "none"
             raise SimulationError(f"{name}: there is no column {column!r}; there are: {there}")
     return frame
+
+
+def not_amounts(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Tell which values are no amounts: negative, or neither 0 nor in `SMALLEST` … `LARGEST`."""
+    return (values < 0) | (values > LARGEST) | ((values > 0) & (values < SMALLEST))
+
+
+AMOUNT: Final = f"0 or from {SMALLEST:g} to {LARGEST:g}"
+"""What `not_amounts` lets through, in words."""
 
 
 def cast_column(values: pl.Series, kind: type[pl.DataType], name: str) -> pl.Series:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from onega.core.errors import TraceError
-from onega.core.units import humanise_seconds
+from onega.core.units import LARGEST, LONGEST, humanise_seconds
 from onega.core.workload.meta import Meta
 from onega.core.workload.schema import (
     DEMAND,
@@ -23,8 +23,8 @@ from onega.core.workload.schema import (
     demand_names,
     is_demand,
 )
+from onega.core.workload.tables import AMOUNT, TableLike, not_amounts
 
-TableLike = pl.DataFrame | Mapping[str, Any]
 T = TypeVar("T")
 
 
@@ -293,11 +293,11 @@ def _conform(table: TableLike) -> pl.DataFrame:
 def _demand(values: pl.Series) -> pl.Series:
     """Bring a demand to its type; refuse amounts that can't be."""
     amount = _cast(values, pl.Float64).fill_nan(None)
-    wrong = ((amount < 0) | amount.is_infinite()).fill_null(value=False).arg_true()
+    wrong = np.flatnonzero(not_amounts(amount.to_numpy()))
     if len(wrong):
         at = int(wrong[0])
         raise TraceError(
-            f"a demand is an amount of at least 0; row {at + 1} has {values[at]}",
+            f"a demand is {AMOUNT}; row {at + 1} has {values[at]}",
             field=values.name,
         )
     return amount
@@ -330,9 +330,14 @@ def _cast(values: pl.Series, dtype: pl.DataType | type[pl.DataType]) -> pl.Serie
 def _is_fine(frame: pl.DataFrame) -> bool:
     """Tell quickly whether there is anything for `_check` to find."""
     submit, runtime = frame["submit"], frame["runtime"]
-    finite = [np.count_nonzero(np.isfinite(column.to_numpy())) for column in (submit, runtime)]
+    times = [np.abs(column.to_numpy()) <= LONGEST for column in (submit, runtime)]
     known = [frame.height, frame.height - runtime.null_count()]
-    return frame["job"].null_count() == 0 and finite == known
+    memory = (frame[name].max() for name in ("memory", "requested_memory"))
+    return (
+        frame["job"].null_count() == 0
+        and [np.count_nonzero(one) for one in times] == known
+        and all(most is None or most <= LARGEST for most in memory)  # type: ignore[operator]
+    )
 
 
 def _check(frame: pl.DataFrame) -> pl.DataFrame:
@@ -341,7 +346,11 @@ def _check(frame: pl.DataFrame) -> pl.DataFrame:
     checks: tuple[tuple[str, Callable[[pl.Series], pl.Series], str], ...] = (
         ("job", lambda s: s.is_null(), "a job has no id"),
         ("submit", lambda s: s.is_null() | ~s.is_finite(), "the submit time must be a number"),
+        ("submit", _above(LONGEST), f"the submit time must be at most {LONGEST:g} seconds"),
         ("runtime", lambda s: ~s.is_finite(), "the run time must be finite"),
+        ("runtime", _above(LONGEST), f"the run time must be at most {LONGEST:g} seconds"),
+        ("memory", _above(LARGEST), f"memory must be at most {LARGEST:g} bytes"),
+        ("requested_memory", _above(LARGEST), f"memory must be at most {LARGEST:g} bytes"),
     )
     for name, wrong, message in checks:
         rows = wrong(frame[name]).fill_null(value=False).arg_true()
@@ -350,3 +359,7 @@ def _check(frame: pl.DataFrame) -> pl.DataFrame:
                 f"{message}; row {rows[0] + 1} has {frame[name][int(rows[0])]}", field=name
             )
     return frame
+
+
+def _above(most: float) -> Callable[[pl.Series], pl.Series]:
+    return lambda values: values.abs() > most

@@ -12,6 +12,7 @@ import numpy as np
 
 from onega.core.errors import SimulationError
 from onega.core.machine.sleep import PowerCap
+from onega.core.units import humanise_seconds
 from onega.core.workload.clock import local_zone
 from onega.core.workload.meta import Meta
 from onega.simulation.machine.layout import Layout
@@ -110,7 +111,13 @@ def _daily(moment: Floats, watts: Floats, meta: Meta, span: tuple[float, float])
             "give a list of (seconds, watts) instead"
         )
     zone = local_zone(meta)[0]
-    first, last = (datetime.fromtimestamp(meta.epoch + at, tz=zone).toordinal() for at in span)
+    try:
+        first, last = (datetime.fromtimestamp(meta.epoch + at, tz=zone).toordinal() for at in span)
+    except (ValueError, OverflowError, OSError):
+        raise SimulationError(
+            "a power cap by the time of day needs a calendar, and the run may last "
+            f"{humanise_seconds(span[1] - span[0])}; give a list of (seconds, watts) instead"
+        ) from None
     days = range(first - 1, last + 1)
     midnight = (np.array(days) - EPOCH_DAY) * 86400.0 - meta.epoch
     minutes = (moment // 60 * 60).tolist()

@@ -12,6 +12,7 @@ from onega.core.errors import SimulationError
 from onega.core.machine.faults import Failures
 from onega.core.machine.laws import Draws
 from onega.core.rng import child, generator
+from onega.core.units import humanise_seconds
 from onega.kernels.machine.codes import DRAIN, FAIL, LEAVE, RETURN
 from onega.simulation.machine.events import Entry
 from onega.simulation.machine.problem import Floats, Ints, TableEvents
@@ -23,6 +24,10 @@ LAUNCH, COMPLETION, PATIENCE, FAILURES = 1, 2, 3, 4
 BLOCK, GROUP = 16, 64
 """Failures drawn at a time, of so many nodes at a time; fixed, so that a longer horizon continues
 a shorter one, and a larger machine has the failures of a smaller one."""
+
+
+MOST_OUTAGES = 5_000_000
+"""Failures of one run: more, and the laws are in another unit than the log."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,20 +55,25 @@ def draw_failures(
     Every node is new at the beginning. A failure within the span comes with its return, even
     beyond it: nothing stays down for ever.
     """
-    found = []
+    found: list[tuple[Ints, Floats, Floats]] = []
+    count = 0
     for first in range(0, nodes, GROUP):
         some = min(GROUP, nodes - first)
         rng = generator(child(seed, FAILURES, first // GROUP))
-        times = _group_times(failures, some, span, rng)
+        times = _group_times(failures, some, span, rng, MOST_OUTAGES - count)
         node, number = np.nonzero(times[:, ::2] <= span[1])
         found.append((first + node, times[node, 2 * number], times[node, 2 * number + 1]))
+        count += node.size
     return Outages(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
 def _group_times(
-    failures: Failures, nodes: int, span: tuple[float, float], rng: Generator
+    failures: Failures, nodes: int, span: tuple[float, float], rng: Generator, most: int
 ) -> Floats:
-    """Return failures and returns in turn, a row for each of a group's first nodes."""
+    """Return failures and returns in turn, a row for each of a group's first nodes.
+
+    ``most`` failures or so are left to be drawn; a law in the wrong unit would go on for ever.
+    """
     now, (_, end) = np.full((nodes, 1), span[0]), span
     found = [np.empty((nodes, 0))]
     while (now <= end).any():
@@ -75,6 +85,12 @@ def _group_times(
         if not np.all(np.isfinite(last) & (last > now) & (times[:, :1] >= now)):
             raise SimulationError("a law of failures draws something that is no duration")
         found.append(times)
+        if nodes * BLOCK * (len(found) - 2) > most:
+            raise SimulationError(
+                f"nodes would fail more than {MOST_OUTAGES:,} times in the "
+                f"{humanise_seconds(end - span[0])} of the run; time_to_failure and time_to_repair "
+                "are in seconds, or with a unit as in 30d"
+            )
         now = last
     return np.concatenate(found, axis=1)
 

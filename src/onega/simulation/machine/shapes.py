@@ -15,7 +15,7 @@ from onega.core.machine.speedup import Speedup, widths_on_offer
 from onega.core.policy import Policy
 from onega.core.workload.report import Finding
 from onega.core.workload.schema import DEMAND, demand_names
-from onega.core.workload.tables import TableLike, cast_column, frame_of
+from onega.core.workload.tables import AMOUNT, TableLike, cast_column, frame_of, not_amounts
 from onega.core.workload.workload import Workload
 from onega.kernels.machine.shapes import Offered, Own, Shaped, offer_shapes
 from onega.simulation.machine.layout import POWER, Layout
@@ -304,10 +304,10 @@ def _wanted(
                 f"{suggest(name, known) if known else 'it has processors only'}"
             )
         amount = cast_column(frame[name], pl.Float64, DEMANDS).to_numpy()
-        wrong = np.flatnonzero(amount < 0)
+        wrong = np.flatnonzero(not_amounts(amount))
         if wrong.size:
             raise SimulationError(
-                f"{DEMANDS}, row {wrong[0] + 1}: {name} is at least 0, got {amount[wrong[0]]:g}"
+                f"{DEMANDS}, row {wrong[0] + 1}: {name} is {AMOUNT}, got {amount[wrong[0]]:g}"
             )
         said = (row >= 0) & ~np.isnan(amount)
         values = np.array(wanted.get(name, np.zeros(len(workload))))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-LONGEST: Final = 1e12
-"""Seconds (31 700 years) beyond which a time is a mistake; Unix times in milliseconds are."""
+from onega.core.units import LONGEST
 
 _WHOLE_32: Final = 2**31 - 1
 _WHOLE_64: Final = 2.0**63

@@ -207,8 +207,9 @@ class _Reading:
                 self._table.replace(field.column, row, value)
 
     def _check_range(self, values: npt.NDArray[np.float64], number: int, field: SwfField) -> None:
-        if float(values.max()) > field.most:
-            row = int(np.argmax(values > field.most))
+        most = min(field.most, np.nextafter(2.0**63, 0.0))  # whole numbers of 64 bits
+        if float(values.max()) > most:
+            row = int(np.argmax(values > most))
             unit = f" {field.what}" if field.what else ""
             hint = "; milliseconds?" if field.what == "seconds" else ""
             message = f"{values[row]:g}{unit} is above the largest accepted, {field.most:g}{hint}"
