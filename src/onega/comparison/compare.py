@@ -11,8 +11,8 @@ import polars as pl
 
 from onega.core.errors import ModelError
 from onega.core.plotting import Plottable
+from onega.core.types import Floats
 from onega.core.workload import chains
-from onega.core.workload.chains import Floats
 from onega.core.workload.clock import week_clock
 from onega.core.workload.distances import ks_distance, total_variation
 from onega.core.workload.workload import Workload

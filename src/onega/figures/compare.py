@@ -9,7 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from onega.core.workload.chains import Floats, autocorrelations
+from onega.core.types import Floats
+from onega.core.workload.chains import autocorrelations
 from onega.core.workload.distances import ks_distance
 from onega.figures.theme import COLOURS, INK, axis, power_axis, styled, time_axis
 

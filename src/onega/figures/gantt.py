@@ -17,8 +17,9 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from onega.core.types import Floats, Ints
 from onega.core.units import humanise_seconds
-from onega.figures.series import Clock, Floats, Ints
+from onega.figures.series import Clock
 from onega.figures.theme import BLUE, GREEN, INK, ORANGE, PURPLE, RED, SKY, styled
 
 if TYPE_CHECKING:

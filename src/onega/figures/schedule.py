@@ -12,9 +12,10 @@ from plotly.subplots import make_subplots
 from onega.core.errors import SimulationError
 from onega.core.schedule.common import common_jobs
 from onega.core.schedule.energy import busy_power
+from onega.core.types import Floats
 from onega.core.units import humanise_seconds
 from onega.figures.gantt import gantt
-from onega.figures.series import Clock, Floats, bins, extremes, means, span_name
+from onega.figures.series import Clock, bins, extremes, means, span_name
 from onega.figures.theme import (
     BLUE,
     COLOURS,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 import polars as pl
 
+from onega.core.types import Floats
 from onega.figures.theme import (
     BLUE,
     COLOURS,
@@ -20,8 +21,6 @@ from onega.figures.theme import (
     styled,
     time_axis,
 )
-
-Floats = npt.NDArray[np.float64]
 
 _SHARE = np.linspace(0, 1, 1001)
 

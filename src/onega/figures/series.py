@@ -9,12 +9,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from onega.core.types import Floats, Ints
 from onega.core.units import humanise_seconds
 from onega.core.workload.clock import local_moment, local_zone, utc_offsets
 from onega.core.workload.meta import Meta
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 DAY: Final = 86400.0
 

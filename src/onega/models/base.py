@@ -23,7 +23,7 @@ from onega.core.machine.cluster import Cluster
 from onega.core.plotting import Plottable
 from onega.core.rng import Rng, child, describe_seed, generator, seed_sequence
 from onega.core.threads import one_thread
-from onega.core.workload.chains import Floats, Ints
+from onega.core.types import Floats, Ints
 from onega.core.workload.clock import MONDAY
 from onega.core.workload.meta import Meta
 from onega.core.workload.workload import Workload

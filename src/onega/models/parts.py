@@ -19,7 +19,7 @@ import numpy.typing as npt
 from pydantic import AllowInfNan, PlainValidator, Strict, TypeAdapter, ValidationError
 
 from onega.core.errors import ModelError, suggest
-from onega.core.workload.chains import Floats, Ints
+from onega.core.types import Floats, Ints
 
 _KINDS: dict[str, type[Part]] = {}
 

@@ -15,10 +15,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from onega.core.types import Floats
 from onega.core.workload.report import Report
 from onega.queueing.widths import Widths
-
-Floats = npt.NDArray[np.float64]
 
 LEVEL: Final = 0.01
 """An assumption is rejected if its test's p-value is below."""

@@ -27,11 +27,10 @@ import numpy.typing as npt
 
 from onega.core.errors import QueueingError, suggest
 from onega.core.rng import Rng, generator
+from onega.core.types import Floats
 from onega.queueing.harmonic import harmonic_renewal
 from onega.queueing.intervals import normal_quantile
 from onega.queueing.widths import Widths, WidthsLike
-
-Floats = npt.NDArray[np.float64]
 
 METHODS: Final = ("exact", "partitions", "enumeration", "montecarlo")
 

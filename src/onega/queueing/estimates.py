@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from onega.core.errors import QueueingError
 from onega.core.schedule.window import log_window
+from onega.core.types import Floats
 from onega.core.workload.report import Finding, Report
 from onega.core.workload.workload import Workload
 from onega.queueing.checks import Check, Jobs, checks
@@ -19,7 +19,6 @@ from onega.queueing.harmonic import harmonic_renewal
 from onega.queueing.intervals import batch_half_width, check_confidence
 from onega.queueing.widths import Widths
 
-Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
 
 

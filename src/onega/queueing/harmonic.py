@@ -9,10 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from onega.core.types import Floats, Ints
 
 _DIRECT_CLASSES: Final = 150
 """Up to so many different widths the recursion is as quick as FFT, and more exact (measured)."""

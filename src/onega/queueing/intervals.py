@@ -5,13 +5,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
 from onega.core.errors import QueueingError
 from onega.core.intervals import batch_means
-
-Floats = npt.NDArray[np.float64]
+from onega.core.types import Floats
 
 BATCHES: Final = 40
 """Batches of consecutive values; each is long enough to be nearly independent of the next."""

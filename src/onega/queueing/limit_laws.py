@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from onega.core.errors import QueueingError, suggest
+from onega.core.types import Floats
 from onega.core.units import duration
-
-Floats = npt.NDArray[np.float64]
 
 LAWS: Final = (
     "none",

@@ -26,6 +26,7 @@ import polars as pl
 
 from onega.core.errors import QueueingError
 from onega.core.plotting import Plottable
+from onega.core.types import Floats
 from onega.core.workload.workload import Workload
 from onega.queueing.limit_laws import Exponential, LimitLaw, parse_limit
 from onega.queueing.limits_log import (
@@ -36,8 +37,6 @@ from onega.queueing.limits_log import (
 )
 from onega.queueing.quadrature import survival_grid
 from onega.queueing.widths import Widths, WidthsLike
-
-Floats = npt.NDArray[np.float64]
 
 TAIL: Final = 1e-15
 """States are listed until what is left has at most this probability (Chernoff's bound)."""

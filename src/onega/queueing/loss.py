@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from onega.core.errors import QueueingError, suggest
 from onega.core.plotting import Plottable
+from onega.core.types import Floats
 from onega.core.workload.workload import Workload
 from onega.queueing.constant import check_servers
 from onega.queueing.estimates import usable_jobs
@@ -25,8 +25,6 @@ from onega.queueing.limits import check_probability, check_rate
 from onega.queueing.limits_log import observed_rate
 from onega.queueing.stability import machine_size
 from onega.queueing.widths import Widths, WidthsLike
-
-Floats = npt.NDArray[np.float64]
 
 MEASURES: Final = ("jobs", "work", "widest", "all_busy")
 """What can be kept under ε: lost jobs, lost work, lost jobs of the widest kind, P(all busy)."""

@@ -20,14 +20,13 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from onega.core.errors import QueueingError
+from onega.core.types import Floats
 from onega.queueing.constant import check_servers
 from onega.queueing.runtime_laws import RuntimeLaw
 from onega.queueing.widths import Widths
 
-Floats = npt.NDArray[np.float64]
 Service = tuple[int, ...]
 
 MOST_PHASES: Final = 60_000

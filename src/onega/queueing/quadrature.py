@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from onega.core.types import Floats
 
 _ORDER: Final = 20
 _GRADES: Final = 50

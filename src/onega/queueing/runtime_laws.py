@@ -27,8 +27,7 @@ import numpy.typing as npt
 from onega.core.errors import QueueingError, SimulationError, suggest
 from onega.core.machine.laws import KINDS as DRAWN
 from onega.core.machine.laws import Law
-
-Floats = npt.NDArray[np.float64]
+from onega.core.types import Floats
 
 MOST_PHASES: Final = 200
 """Largest number of phases of a law."""

@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from onega.core.errors import QueueingError
+from onega.core.types import Floats
 from onega.queueing.constant import check_servers
 from onega.queueing.phases import (
     MOST_LAW_PHASES,
@@ -40,7 +40,6 @@ from onega.queueing.widths import Widths, WidthsLike
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-Floats = npt.NDArray[np.float64]
 
 MOST_WIDTHS: Final = 3000
 """Different widths at most for constant run times."""

@@ -24,11 +24,10 @@ import polars as pl
 
 from onega.core.errors import QueueingError
 from onega.core.plotting import Plottable
+from onega.core.types import Floats
 from onega.queueing.phases import Phases, build_phases, finite, service_rates
 from onega.queueing.saturated import departure_matrix, sparse, stationary
 from onega.queueing.widths import Widths, WidthsLike
-
-Floats = npt.NDArray[np.float64]
 
 MOST_PHASES: Final = 1500
 """R is a full matrix of this size at most."""

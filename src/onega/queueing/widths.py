@@ -12,10 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from onega.core.errors import QueueingError, suggest
+from onega.core.types import Floats, Ints
 from onega.core.workload.workload import Workload
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 SPECS: Final = (
     "fixed:4",

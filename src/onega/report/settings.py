@@ -49,8 +49,6 @@ REPLICATES: Final = 20
 SHORT_LOG_MODEL: Final = "markov-pair"
 """What makes replicates of a log that is too short to be resampled by weeks."""
 
-Floats = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class Settings:

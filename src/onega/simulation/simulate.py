@@ -26,12 +26,12 @@ from onega.core.policy import (
 from onega.core.rng import Rng, describe_seed, seed_sequence
 from onega.core.schedule.history import Pieces, RateHistory
 from onega.core.schedule.schedule import Schedule
+from onega.core.types import Ints, Progress, Records
 from onega.core.workload.tables import TableLike
 from onega.core.workload.workload import Workload
-from onega.kernels.pool.engine import Ints, Records
 from onega.simulation.machine.arrivals import Circumstances
 from onega.simulation.pool import setup
-from onega.simulation.pool.run import Outcome, Progress, Task
+from onega.simulation.pool.run import Outcome, Task
 
 Ties = Literal["instant", "event"]
 

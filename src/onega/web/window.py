@@ -18,10 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from onega.core.types import Floats, Ints
 from onega.figures.series import means
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 MOST_RECTANGLES: Final = 3000
 """Rectangles that are sent one by one; above, a grid says more and weighs less."""

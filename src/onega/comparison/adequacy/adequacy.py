@@ -14,7 +14,8 @@ from onega.comparison.adequacy.distance_breakdown import Sources, worst_jobs
 from onega.comparison.adequacy.matching import Mismatch, Pairing, as_schedule, pair_up
 from onega.comparison.adequacy.naive_wait_model import baseline_residence
 from onega.core.plotting import Plottable
-from onega.core.schedule.schedule import Floats, Schedule
+from onega.core.schedule.schedule import Schedule
+from onega.core.types import Floats
 from onega.core.workload.distances import ks_distance
 from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload

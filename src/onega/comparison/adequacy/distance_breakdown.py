@@ -9,7 +9,7 @@ import polars as pl
 
 from onega.comparison.adequacy.matching import Pairing
 from onega.comparison.adequacy.naive_wait_model import width_class
-from onega.core.workload.chains import Ints
+from onega.core.types import Ints
 from onega.core.workload.clock import week_origin
 
 WORST = 10

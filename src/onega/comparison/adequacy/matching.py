@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from onega.core.errors import SimulationError
-from onega.core.schedule.schedule import Floats, Schedule
-from onega.core.workload.chains import Ints
+from onega.core.schedule.schedule import Schedule
+from onega.core.types import Floats, Ints
 from onega.core.workload.meta import Meta
 from onega.core.workload.workload import Workload
 

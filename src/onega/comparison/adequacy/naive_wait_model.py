@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.comparison.adequacy.matching import Pairing
-from onega.core.schedule.schedule import Floats
-from onega.core.workload.chains import Ints
+from onega.core.types import Floats, Ints
 
 
 def width_class(procs: Ints) -> Ints:

@@ -20,7 +20,7 @@ from onega.core.errors import SimulationError
 from onega.core.files import write_text
 from onega.core.machine.laws import Law
 from onega.core.rng import Rng, generator
-from onega.core.schedule.schedule import Floats
+from onega.core.types import Floats
 from onega.core.workload.workload import Workload
 from onega.simulation.slurm.run import SlurmDelays
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from onega.comparison.virtual_slurm.slurm import VirtualSlurm
 from onega.core.errors import SimulationError
 from onega.core.machine.events import OF_JOBS, OF_NODES, Events
 from onega.core.machine.nodes import numbers
+from onega.core.types import Progress
 from onega.core.workload.workload import Workload
 
 STALL = 120.0
@@ -24,8 +25,6 @@ CARE = 3.0
 
 RULES = ("requeue", "lost")
 """What becomes of a job that is interrupted or whose node fails."""
-
-Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)

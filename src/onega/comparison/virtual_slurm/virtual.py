@@ -20,7 +20,7 @@ from onega.comparison.adequacy.adequacy import adequacy
 from onega.comparison.adequacy.overheads import OverheadLaw, Overheads, Release
 from onega.comparison.virtual_slurm.collect import collect, handovers
 from onega.comparison.virtual_slurm.conf import scheduler_parameters
-from onega.comparison.virtual_slurm.drive import RULES, Action, Drive, Progress, plan_actions
+from onega.comparison.virtual_slurm.drive import RULES, Action, Drive, plan_actions
 from onega.comparison.virtual_slurm.result import STATUS, VirtualResult, VirtualRun
 from onega.comparison.virtual_slurm.slurm import VirtualSlurm
 from onega.comparison.virtual_slurm.tools import end_leftovers, find_programs, slurm_version
@@ -28,6 +28,7 @@ from onega.core.errors import SimulationError
 from onega.core.files import write_text
 from onega.core.machine.checks import word
 from onega.core.machine.events import Events
+from onega.core.types import Progress
 from onega.core.workload.tables import TableLike
 from onega.core.workload.workload import Workload
 from onega.traces.writing import write

@@ -20,14 +20,12 @@ from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 from numpy.random import Generator
 
 from onega.core.errors import SimulationError, suggest
 from onega.core.machine.checks import as_float
+from onega.core.types import Floats
 from onega.core.units import LONGEST, duration
-
-Floats = npt.NDArray[np.float64]
 
 KINDS: Final[Mapping[str, tuple[frozenset[str], ...]]] = {
     "exponential": (frozenset({"mean"}),),

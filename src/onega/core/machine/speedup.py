@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from onega.core.errors import SimulationError
 from onega.core.machine.checks import number, whole
-
-Floats = npt.NDArray[np.float64]
+from onega.core.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

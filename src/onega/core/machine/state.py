@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from onega.core.types import Floats
 from onega.core.workload.workload import Workload
 
 if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

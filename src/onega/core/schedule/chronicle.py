@@ -10,10 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from onega.core.types import Floats, Ints
 from onega.kernels.machine.codes import DOWN, EVENT_NAMES, IDLE, STATE_NAMES, WAKING
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 STATES: Final = pl.Enum(STATE_NAMES)
 """Final states of jobs. ``completed``; ``timeout``: ended at its limit; ``cancelled``: left the

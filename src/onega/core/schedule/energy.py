@@ -10,12 +10,10 @@ import numpy.typing as npt
 import polars as pl
 
 from onega.core.schedule.chronicle import Stretches
+from onega.core.types import Floats, Ints
 
 if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from onega.core.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

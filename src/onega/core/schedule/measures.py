@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from onega.core.schedule.chronicle import STATES
 from onega.core.schedule.energy import apart, energy_totals, job_energies
 from onega.core.schedule.system import on_processors, presence, wasted_capacity
+from onega.core.types import Floats
 from onega.core.workload.columns import fixed
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ JOB_MEASURES = ("wait", "response", "service", "slowdown", "bounded_slowdown")
 
 BOUND = 10.0
 """τ of the bounded slowdown, in seconds."""
-
-Floats = npt.NDArray[np.float64]
 
 
 def service_times(schedule: Schedule) -> Floats:

@@ -24,11 +24,10 @@ from onega.core.schedule.fairness import Fairness, fairness
 from onega.core.schedule.history import Pieces, RateHistory
 from onega.core.schedule.measures import job_means
 from onega.core.schedule.window import Window, settled_summary, window_summary
+from onega.core.types import Floats
 from onega.core.units import humanise_power, humanise_seconds, percent
 from onega.core.workload.report import Finding, Report, examples
 from onega.core.workload.workload import Workload
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

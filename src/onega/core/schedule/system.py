@@ -14,14 +14,13 @@ import numpy.typing as npt
 import polars as pl
 
 from onega.core.schedule.energy import apart, count_over, power_series
+from onega.core.types import Floats, Ints
 from onega.core.workload.columns import fixed
 
 if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
     from onega.kernels.schedule.measures import Stretches, Waits
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Counter = Callable[..., Floats]
 
 

@@ -26,12 +26,12 @@ import numpy as np
 import numpy.typing as npt
 
 from onega.core.errors import ExperimentError
+from onega.core.types import Floats
 from onega.core.units import duration, humanise_seconds
 
 if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
 
-Floats = npt.NDArray[np.float64]
 
 BATCH: Final = 5
 """Values to a batch of MSER-5."""

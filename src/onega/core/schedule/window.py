@@ -23,6 +23,7 @@ from onega.core.schedule.common import means_of
 from onega.core.schedule.energy import count_over
 from onega.core.schedule.measures import machine_measures
 from onega.core.schedule.warmup import Warmup
+from onega.core.types import Floats
 from onega.core.units import duration, humanise_seconds
 from onega.core.workload.clock import local_moment, local_zone
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from onega.core.workload.meta import Meta
     from onega.core.workload.workload import Workload
 
-Floats = npt.NDArray[np.float64]
 
 FULL: Final = 0.9
 """Share of its usual level from which on a machine counts as filled."""

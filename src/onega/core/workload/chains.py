@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from onega.core.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,14 +6,11 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from onega.core.types import Floats, Ints
 from onega.core.units import SECONDS
 from onega.core.workload.meta import Meta
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 MONDAY = 978307200.0
 """Unix time of Monday, 1 January 2001, 00:00 UTC: submit = 0 of sampled workloads."""

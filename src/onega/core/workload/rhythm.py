@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from onega.core.types import Floats
 from onega.core.units import SECONDS
-from onega.core.workload.chains import Floats
 from onega.core.workload.clock import week_clock
 from onega.core.workload.workload import Workload
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.core.workload.chains import Floats, Ints
+from onega.core.types import Floats, Ints
 
 
 def last_finished(user: Ints, submit: Floats, end: Floats, within: float) -> Ints:

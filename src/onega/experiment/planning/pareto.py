@@ -29,11 +29,12 @@ from onega.core.plotting import Plottable
 from onega.core.policy import Policy
 from onega.core.rng import Rng, describe_seed
 from onega.core.schedule.warmup import Warmup
+from onega.core.types import Floats, Progress
 from onega.experiment.planning.targets import Measure, Target, parse_targets, whole_run
 from onega.experiment.planning.trials import Trial, Trials
 from onega.experiment.replicates.draws import Resample, Source, make_draws
 from onega.experiment.replicates.replicates import PolicyLike, Replicates, collect
-from onega.experiment.replicates.runs import Case, Experiment, Floats, Progress, SimulateOptions
+from onega.experiment.replicates.runs import Case, Experiment, SimulateOptions
 from onega.experiment.workers.workers import Workers
 
 CHEAPEST: Final = "cheapest"

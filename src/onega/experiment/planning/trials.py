@@ -23,9 +23,10 @@ import numpy.typing as npt
 
 from onega.core.errors import ExperimentError
 from onega.core.intervals import mean_interval
+from onega.core.types import Floats
 from onega.experiment.planning.targets import Measure, Target
 from onega.experiment.replicates.replicates import FIRST, percentile_interval
-from onega.experiment.replicates.runs import Case, Experiment, Floats, Replicate
+from onega.experiment.replicates.runs import Case, Experiment, Replicate
 from onega.experiment.workers.workers import Workers
 
 Rule = Literal["percentile", "student", "value"]

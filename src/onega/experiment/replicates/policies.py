@@ -16,19 +16,12 @@ from onega.core.policy import Policy
 from onega.core.rng import Rng, seed_sequence
 from onega.core.schedule.common import comparable_jobs
 from onega.core.schedule.schedule import Schedule
+from onega.core.types import Floats, Progress
 from onega.core.workload.workload import Workload
 from onega.experiment.planning.targets import Measure
 from onega.experiment.replicates.draws import Resample, Source, make_draws
 from onega.experiment.replicates.replicates import MEASURES, PolicyLike, Replicates, replicate
-from onega.experiment.replicates.runs import (
-    Case,
-    Experiment,
-    Floats,
-    Progress,
-    SimulateOptions,
-    machine_of,
-    measured,
-)
+from onega.experiment.replicates.runs import Case, Experiment, SimulateOptions, machine_of, measured
 from onega.experiment.workers.workers import Workers
 
 OBSERVED = "observed"

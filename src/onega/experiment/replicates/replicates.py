@@ -36,13 +36,12 @@ from onega.core.plotting import Plottable
 from onega.core.policy import KeyFunction, Policy, Priority
 from onega.core.rng import Rng, describe_seed
 from onega.core.schedule.warmup import Warmup
+from onega.core.types import Floats, Progress
 from onega.experiment.planning.targets import Measure, Precision
 from onega.experiment.replicates.draws import Resample, Source, make_draws
 from onega.experiment.replicates.runs import (
     Case,
     Experiment,
-    Floats,
-    Progress,
     Replicate,
     SimulateOptions,
     machine_of,

@@ -7,21 +7,18 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypedDict
 
 import numpy as np
-import numpy.typing as npt
 
 from onega.core.errors import ExperimentError
 from onega.core.machine.cluster import Cluster
 from onega.core.policy import Knowledge, Policy
 from onega.core.schedule.schedule import Schedule
 from onega.core.schedule.warmup import PILOT, Warmup, after_warmup, batches, waits_in_order
+from onega.core.types import Floats
 from onega.core.workload.workload import Workload
 from onega.experiment.planning.targets import Measure
 from onega.experiment.replicates.draws import Draws
 from onega.experiment.workers.workers import Workers, heartbeat, run_all
 from onega.simulation.simulate import Ties, simulate
-
-Floats = npt.NDArray[np.float64]
-Progress = Callable[[float], None]
 
 
 class SimulateOptions(TypedDict, total=False):

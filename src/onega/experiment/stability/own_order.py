@@ -22,17 +22,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from onega.core.types import Floats, Ints
 from onega.core.workload.workload import Workload
 from onega.kernels.pool.recursion import Customers, concurrent, make_vector
 from onega.queueing.constant import LARGEST
 from onega.queueing.estimates import usable_jobs
 from onega.queueing.intervals import batch_half_width
 from onega.queueing.verdict import Usable
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 BUDGET: Final = 500_000
 """Jobs simulated at most for one machine size (a fraction of a second); a log's jobs once at least.

@@ -27,14 +27,13 @@ import polars as pl
 from onega.core.errors import QueueingError
 from onega.core.intervals import mean_interval
 from onega.core.rng import Rng, child, generator, seed_sequence
+from onega.core.types import Floats, Progress
 from onega.core.workload.workload import Workload
 from onega.queueing.estimates import usable_jobs
 from onega.queueing.intervals import check_confidence
 from onega.queueing.phases import service_rates
 from onega.queueing.runtime_laws import RuntimeLaw
 from onega.queueing.widths import Widths, WidthsLike
-
-Floats = npt.NDArray[np.float64]
 
 FIRST: Final = 10
 """Replicates before the first look at the interval."""
@@ -56,7 +55,6 @@ class Samples(Protocol):
 
 Source = WidthsLike | Samples
 Draw = Callable[[int, np.random.Generator], Workload]
-Progress = Callable[[float], None]
 Span = Callable[[int, np.random.Generator], tuple[float, float]]
 """(Y_2n − Y_n, work or number of the second n jobs) of one replicate."""
 

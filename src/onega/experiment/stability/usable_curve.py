@@ -16,10 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from onega.core.types import Floats
 from onega.experiment.stability.own_order import OwnOrder
 from onega.queueing.verdict import Usable
-
-Floats = npt.NDArray[np.float64]
 
 SIZES: Final = 160
 """Sizes that are measured, fewer if the log is long."""

@@ -15,7 +15,7 @@ from onega.core.machine.cluster import Cluster
 from onega.core.policy import MULTIFACTOR, KeyFunction, Policy, Priority
 from onega.core.rng import Rng, child, describe_seed, generator, seed_sequence
 from onega.core.schedule.schedule import Schedule
-from onega.core.workload.chains import Floats, Ints
+from onega.core.types import Floats, Ints
 from onega.core.workload.report import Finding, Report
 from onega.core.workload.workload import Workload
 from onega.experiment.users.reactive_users import ReactiveUsers

@@ -12,7 +12,7 @@ from onega.core.errors import ExperimentError
 from onega.core.plotting import Plottable
 from onega.core.rng import Rng, describe_seed, generator, seed_sequence
 from onega.core.schedule.schedule import Schedule
-from onega.core.workload.chains import Floats, Ints
+from onega.core.types import Floats, Ints
 from onega.core.workload.report import Finding, Report
 from onega.core.workload.workload import Workload
 from onega.experiment.users.feedback_fit import (

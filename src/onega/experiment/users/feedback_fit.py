@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from onega.core.workload.chains import Floats, Ints
+from onega.core.types import Floats, Ints
 
 COLLINEAR = 1e-9
 """Two regressors whose determinant is below this part of their product are one."""

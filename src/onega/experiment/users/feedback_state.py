@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from onega.core.schedule.schedule import Schedule
-from onega.core.workload.chains import Floats, Ints
+from onega.core.types import Floats, Ints
 
 LEVELS = 10
 """Equal-frequency levels of every variable (seed 002, §6.3.1)."""

@@ -14,7 +14,7 @@ from onega.core.errors import ExperimentError, suggest
 from onega.core.machine.cluster import Cluster
 from onega.core.policy import KeyFunction, Policy, Priority
 from onega.core.schedule.schedule import Schedule
-from onega.core.workload.chains import Floats, Ints
+from onega.core.types import Floats, Ints
 from onega.core.workload.report import Finding, Report
 from onega.core.workload.think_times import last_finished
 from onega.core.workload.workload import Workload

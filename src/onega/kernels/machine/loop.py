@@ -23,16 +23,7 @@ from onega.kernels.machine.queue import enqueue
 from onega.kernels.machine.running import begin_work, expect_left, occupy, stop_work, work_left
 from onega.kernels.machine.schedule import schedule
 from onega.kernels.machine.sleep import fire_timers, pop_idle
-from onega.kernels.machine.state import (
-    AHEAD,
-    COMPLETES,
-    LAUNCHES,
-    NONE,
-    WAITS,
-    WORKS,
-    Ints,
-    Machine,
-)
+from onega.kernels.machine.state import AHEAD, COMPLETES, LAUNCHES, NONE, WAITS, WORKS, Machine
 from onega.kernels.machine.usage import priority_key, unit
 from onega.kernels.pool.engine import (
     DONE,
@@ -46,6 +37,7 @@ from onega.kernels.pool.engine import (
 )
 from onega.kernels.pool.engine import clock as work_clock
 from onega.kernels.structures.heap import heap_pop, heap_push
+from onega.kernels.types import Ints
 
 
 @compiled

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from onega.kernels.jit import compiled
-from onega.kernels.machine.state import NONE, Machine, Record, Records
+from onega.kernels.machine.state import NONE, Machine, Record
+from onega.kernels.types import Records
 
 
 @compiled

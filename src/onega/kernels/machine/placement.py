@@ -13,7 +13,8 @@ import numpy as np
 from onega.kernels.jit import compiled
 from onega.kernels.machine.codes import BEST_FIT, FIRST_FIT, SPREAD
 from onega.kernels.machine.sleep import depth_of
-from onega.kernels.machine.state import Floats, Machine, Record
+from onega.kernels.machine.state import Machine, Record
+from onega.kernels.types import Floats
 
 PLENTY = 1 << 40
 """Chunks that need nothing of a node fit in any number."""

@@ -8,9 +8,10 @@ import numpy as np
 
 from onega.kernels.jit import compiled, shift
 from onega.kernels.machine.codes import MULTIFACTOR, OWN, STATIC
-from onega.kernels.machine.state import Machine, Record, Records
+from onega.kernels.machine.state import Machine, Record
 from onega.kernels.machine.usage import priority_key, unit
 from onega.kernels.pool.keyed import builtin_key
+from onega.kernels.types import Records
 
 
 @compiled

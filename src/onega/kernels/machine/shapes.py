@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onega.kernels.jit import kernel
-from onega.kernels.pool.engine import Floats, Ints
+from onega.kernels.types import Floats, Ints
 
 
 class Own(NamedTuple):

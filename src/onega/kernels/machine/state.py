@@ -29,15 +29,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.heap import Heap
+from onega.kernels.types import Floats, Ints, Records
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 Record = Any
 
 AHEAD, WAITS, LAUNCHES, WORKS, COMPLETES, GONE = 0, 1, 2, 3, 4, 5

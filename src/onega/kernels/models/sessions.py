@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onega.kernels.jit import kernel
-
-Floats = npt.NDArray[np.float64]
+from onega.kernels.types import Floats
 
 
 @kernel

@@ -10,15 +10,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from onega.kernels.jit import kernel, part, shift, unowned
 from onega.kernels.pool.engine import DONE, MORE, QUEUE_FULL
 from onega.kernels.records import REAL, WHOLE, record
+from onega.kernels.types import Floats, Ints, Records
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 Record = Any
 
 LONGEST_QUEUE = 4096

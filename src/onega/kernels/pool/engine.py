@@ -18,11 +18,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from onega.kernels.jit import part
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.heap import Heap, heap_pop
+from onega.kernels.types import Floats, Records
 
 # Reasons to return.
 DONE, MORE, LOG_FULL, QUEUE_FULL, BAD_KEY, STUCK = 0, 1, 2, 3, 4, 5
@@ -36,9 +36,6 @@ FIXED, RANDOM, QUEUE, WORKLOAD = 0, 1, 2, 3
 # Ties.
 INSTANT, EVENT = 0, 1
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 Record = Any
 
 JOB = record(

@@ -18,20 +18,12 @@ from typing import Any
 import numpy as np
 
 from onega.kernels.jit import inlined, kernel, part
-from onega.kernels.pool.engine import (
-    BAD_KEY,
-    BLOCKING,
-    CONSERVATIVE,
-    MORE,
-    Floats,
-    Ints,
-    Records,
-    clock,
-)
+from onega.kernels.pool.engine import BAD_KEY, BLOCKING, CONSERVATIVE, MORE, clock
 from onega.kernels.pool.processors import State, start_job
 from onega.kernels.structures.profile import profile_earliest, profile_from, profile_reserve
 from onega.kernels.structures.sorted_runs import runs_reach
 from onega.kernels.structures.waiting_line import COUNT, UNBOUNDED
+from onega.kernels.types import Floats, Ints, Records
 
 EXPANSION, WFP3, UNICEF, OWN = 0, 1, 2, 3
 

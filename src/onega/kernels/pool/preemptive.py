@@ -22,10 +22,7 @@ from onega.kernels.pool.engine import (
     MORE,
     NEWEST,
     STUCK,
-    Floats,
-    Ints,
     Record,
-    Records,
     advance,
     clock,
     collect_due,
@@ -36,6 +33,7 @@ from onega.kernels.pool.engine import (
 )
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.heap import Heap, heap_key, heap_pop, heap_push, heap_remove
+from onega.kernels.types import Floats, Ints, Records
 
 SERVICE = record(
     runs=WHOLE,

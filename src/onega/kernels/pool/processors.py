@@ -10,10 +10,7 @@ from onega.kernels.pool.engine import (
     FIXED,
     INSTANT,
     WORKLOAD,
-    Floats,
-    Ints,
     Record,
-    Records,
     clock,
     control_departure,
 )
@@ -21,6 +18,7 @@ from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.heap import Heap, heap_push
 from onega.kernels.structures.sorted_runs import Runs, runs_add, runs_take
 from onega.kernels.structures.waiting_line import Waiting, waiting_add
+from onega.kernels.types import Floats, Ints, Records
 
 SLOT = record(
     job=WHOLE,

@@ -6,7 +6,7 @@ import numpy as np
 
 from onega.kernels.jit import kernel
 from onega.kernels.pool.easy import Columns
-from onega.kernels.pool.engine import Ints, Records
+from onega.kernels.types import Ints, Records
 
 
 @kernel

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from onega.kernels.jit import kernel
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from onega.kernels.types import Floats, Ints
 
 
 @kernel

@@ -9,12 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from onega.kernels.jit import kernel, part, unowned
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from onega.kernels.types import Floats, Ints
 
 # Rows of the table that `measure_jobs` fills.
 WAIT, RESPONSE, SERVICE, SLOWDOWN, BOUNDED_SLOWDOWN = range(5)

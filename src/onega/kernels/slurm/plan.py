@@ -16,9 +16,7 @@ import numpy.typing as npt
 
 from onega.kernels.jit import part
 from onega.kernels.slurm.nodes import Words, best_fit, count_nodes, is_subset, overlap
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from onega.kernels.types import Floats, Ints
 
 MOST_TRIES = 10_000
 """A job is tried at so many instants at most; the real cycle gives up after ``bf_max_time``."""

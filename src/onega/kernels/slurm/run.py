@@ -34,14 +34,12 @@ from onega.kernels.jit import kernel, part, shift
 from onega.kernels.slurm.clock import changes, repeats, skip_dull
 from onega.kernels.slurm.nodes import Words, best_fit, count_nodes
 from onega.kernels.slurm.plan import Plan, clear_plan, move_plan, plan_ends_with, plan_job
+from onega.kernels.types import Floats, Ints, Records
 
 DONE, MORE, STUCK = 0, 1, 2
 PENDING, RUNNING, COMPLETING, OVER = 1, 2, 3, 4
 BY_MAIN, BY_BACKFILL = 1, 2
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 
 JOB = np.dtype(
     [

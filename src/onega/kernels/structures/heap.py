@@ -6,16 +6,13 @@ integers; each knows its place, so that it can be taken out. Every operation is 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from onega.kernels.jit import part
 from onega.kernels.records import REAL, WHOLE, record
-
-Records = npt.NDArray[Any]
-Ints = npt.NDArray[np.int64]
+from onega.kernels.types import Ints, Records
 
 ENTRY = record(
     key=REAL,

@@ -9,13 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from onega.kernels.jit import part, shift
 from onega.kernels.structures.sorted_runs import BLOCK, Runs
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from onega.kernels.types import Floats, Ints
 
 
 class Profile(NamedTuple):

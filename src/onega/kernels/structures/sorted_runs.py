@@ -7,18 +7,15 @@ jobs run, and let a search skip whole blocks by their totals.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from onega.kernels.jit import part, shift
 from onega.kernels.records import REAL, WHOLE, record
+from onega.kernels.types import Ints, Records
 
 BLOCK = 128
-
-Records = npt.NDArray[Any]
-Ints = npt.NDArray[np.int64]
 
 
 ENTRY = record(

@@ -11,23 +11,19 @@ Bounds are lower bounds: leaving jobs don't update them; a search that reads a b
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from onega.kernels.jit import part, shift
 from onega.kernels.records import REAL, WHOLE, record
+from onega.kernels.types import Floats, Ints, Records
 
 BLOCK = 128
 UNBOUNDED = 2**62
 
 # Places in Waiting.state: jobs that wait, blocks in use.
 COUNT, USED = 0, 1
-
-Floats = npt.NDArray[np.float64]
-Records = npt.NDArray[Any]
-Ints = npt.NDArray[np.int64]
 
 
 ENTRY = record(

@@ -25,10 +25,7 @@ from onega.kernels.pool.engine import (
     QUEUE_FULL,
     STUCK,
     WORKLOAD,
-    Floats,
-    Ints,
     Record,
-    Records,
     advance,
     collect_due,
     control_arrival,
@@ -40,6 +37,7 @@ from onega.kernels.pool.ranked import newcomer_ranked, pass_ranked
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.heap import Heap, heap_pop, heap_push
 from onega.kernels.structures.waiting_line import COUNT, has_room
+from onega.kernels.types import Floats, Ints, Records
 
 RUNAWAY = 99
 """Reason to stop: sizes that grow with the queue feed themselves."""

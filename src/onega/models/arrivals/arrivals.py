@@ -14,13 +14,8 @@ import numpy as np
 from numpy.random import Generator
 
 from onega.core.errors import ModelError, suggest
-from onega.core.workload.chains import (
-    Floats,
-    Ints,
-    floor_power,
-    transition_counts,
-    transition_matrix,
-)
+from onega.core.types import Floats, Ints
+from onega.core.workload.chains import floor_power, transition_counts, transition_matrix
 from onega.models.arrivals.cycles import CYCLES, Cycle
 from onega.models.jobs.laws import Observed, draw_by_class, fit_gamma, truncated_gamma
 from onega.models.parts import Part, frozen_array

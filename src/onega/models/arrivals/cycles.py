@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onega.core.errors import ModelError
-from onega.core.workload.chains import Floats
+from onega.core.types import Floats
 from onega.models.parts import Part, frozen_array
 
 DAY = 86400.0

@@ -17,7 +17,7 @@ from numpy.random import Generator
 
 from onega.core.errors import ModelError, suggest
 from onega.core.rng import Rng, generator
-from onega.core.workload.chains import Floats
+from onega.core.types import Floats
 from onega.models.jobs.alignment import HOUR, Alignment
 from onega.models.jobs.laws import fit_gamma
 from onega.models.parts import Part

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from onega.core.errors import ModelError
-from onega.core.workload.chains import Floats
+from onega.core.types import Floats
 from onega.models.parts import Part, frozen_array
 
 MINUTE = 60.0

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from onega.core.errors import ModelError
-from onega.core.workload.chains import Chain, Floats, Ints, transition_matrix
+from onega.core.types import Floats, Ints
+from onega.core.workload.chains import Chain, transition_matrix
 from onega.models.jobs.laws import Observed, draw_by_class
 from onega.models.parts import Part, frozen_array
 

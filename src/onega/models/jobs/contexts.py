@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onega.core.errors import ModelError
-from onega.core.workload.chains import Floats, Ints
+from onega.core.types import Floats, Ints
 from onega.models.parts import Part, frozen_array
 
 LEAST = 20

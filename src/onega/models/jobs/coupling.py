@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.core.workload.chains import Floats, Ints, transition_matrix
+from onega.core.types import Floats, Ints
+from onega.core.workload.chains import transition_matrix
 
 
 def adjusted_states(a: int, b: int, cor0: float, cor1: float) -> Ints:

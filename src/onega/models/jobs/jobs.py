@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from onega.core.errors import ModelError
-from onega.core.workload.chains import Floats, Ints
+from onega.core.types import Floats, Ints
 from onega.core.workload.clock import week_clock
 
 if TYPE_CHECKING:

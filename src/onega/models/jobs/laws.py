@@ -10,7 +10,7 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from onega.core.errors import ModelError
-from onega.core.workload.chains import Floats
+from onega.core.types import Floats
 from onega.models.parts import Part, frozen_array
 
 RESOLUTION = 1000

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from onega.core.workload.chains import Chain, Floats, Ints, floor_power
+from onega.core.types import Floats, Ints
+from onega.core.workload.chains import Chain, floor_power
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.chainpart import ChainPart
 from onega.models.jobs.jobs import Jobs

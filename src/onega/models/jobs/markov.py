@@ -9,7 +9,8 @@ import numpy as np
 from numpy.random import Generator
 
 from onega.core.errors import ModelError, suggest
-from onega.core.workload.chains import Chain, Floats, Ints, path_correlations
+from onega.core.types import Floats, Ints
+from onega.core.workload.chains import Chain, path_correlations
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.chainpart import ChainPart
 from onega.models.jobs.coupling import adjusted_states, inferred_transitions

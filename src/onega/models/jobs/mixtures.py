@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from onega.core.workload.chains import Floats
+from onega.core.types import Floats
 
 Density = Callable[[Floats, tuple[float, ...]], Floats]
 Update = Callable[[Floats, Floats], tuple[float, ...]]

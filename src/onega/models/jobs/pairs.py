@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from onega.core.errors import ModelError
-from onega.core.workload.chains import Floats, Ints
+from onega.core.types import Floats, Ints
 from onega.models.jobs.laws import Observed, draw_by_class
 from onega.models.parts import Part, frozen_array
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from onega.core.workload.chains import Floats
+from onega.core.types import Floats
 from onega.models.base import Drawn
 from onega.models.jobs.jobs import Jobs
 from onega.models.jobs.learned import FEATURES, Learned

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.random import Generator
 
 from onega.core.errors import ModelError
-from onega.core.workload.chains import Chain, Floats, Ints, floor_power
+from onega.core.types import Floats, Ints
+from onega.core.workload.chains import Chain, floor_power
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.chainpart import ChainPart
 from onega.models.jobs.contexts import ContextTree, lagged

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from onega.core.errors import ModelError
-from onega.core.workload.chains import Floats
+from onega.core.types import Floats
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.jobs import Jobs
 from onega.models.jobs.laws import categorical

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from onega.core.errors import ModelError
-from onega.core.workload.chains import Floats
+from onega.core.types import Floats
 from onega.models.arrivals.arrivals import Arrivals, LogGammaGaps
 from onega.models.arrivals.cycles import DAY, HALF_HOURS, Cycle
 from onega.models.base import Drawn, WorkloadModel

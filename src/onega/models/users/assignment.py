@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from onega.core.errors import ModelError
-from onega.core.workload.chains import Floats, Ints
+from onega.core.types import Floats, Ints
 from onega.models.parts import frozen_array
 from onega.models.users.base import UserModel
 from onega.models.users.clusters import UserGrouping, job_kinds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy.random import Generator
 
-from onega.core.workload.chains import Floats, Ints
+from onega.core.types import Floats, Ints
 from onega.models.parts import Part
 
 

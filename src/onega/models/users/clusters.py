@@ -18,7 +18,7 @@ from numpy.random import Generator
 from onega.core.errors import ModelError
 from onega.core.plotting import Plottable
 from onega.core.rng import Rng, generator
-from onega.core.workload.chains import Floats, Ints
+from onega.core.types import Floats, Ints
 from onega.core.workload.workload import Workload
 from onega.models.jobs.jobs import Jobs, jobs_of
 

@@ -10,7 +10,8 @@ import polars as pl
 from numpy.random import Generator
 
 from onega.core.errors import ModelError
-from onega.core.workload.chains import Floats, Ints, floor_power
+from onega.core.types import Floats, Ints
+from onega.core.workload.chains import floor_power
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.jobs import Jobs
 from onega.models.jobs.laws import Observed

@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from onega.core.errors import ModelError
 from onega.core.threads import one_thread
-from onega.core.workload.chains import Floats, Ints
+from onega.core.types import Floats, Ints
 from onega.models.parts import Part, frozen_array
 
 MOST_COMPONENTS = 9

@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from onega.core.rng import child, generator
+from onega.core.types import Floats
 from onega.core.units import clock_words
 from onega.core.workload.distances import ks_distance
 from onega.reproduce.result import Chapter, SeedFigure, SeedTable, Value
@@ -21,7 +21,6 @@ from onega.reproduce.song.notes import notes_for
 if TYPE_CHECKING:
     from onega.models.estimates.estimates import BetaEstimates, EstimateModel, GammaEstimates
 
-Floats = npt.NDArray[np.float64]
 
 BOUND: Final = 60 * 3600.0
 """The seed's upper bound of estimates, seconds."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from onega.core.rng import child
+from onega.core.types import Progress
 from onega.reproduce.result import Chapter, SeedFigure, SeedTable, Value
 from onega.reproduce.song import printed
 from onega.reproduce.song.logs import SongLog, drawn_for, seed_table
@@ -43,8 +44,6 @@ ALL_MODELS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "svr": ("svr", {}),
 }
 """Label → family and options of its `fit`."""
-
-Progress = Callable[[float], None]
 
 
 def models_chapter(

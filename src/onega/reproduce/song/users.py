@@ -18,7 +18,7 @@ from onega.reproduce.song import printed
 from onega.reproduce.song.logs import SongLog, drawn_for, seed_table
 
 if TYPE_CHECKING:
-    from onega.core.workload.chains import Ints
+    from onega.core.types import Ints
     from onega.experiment.users.feedback import Feedback
 
 BOUNDS: Final = (1, 100, 300, 1000, 2000, np.inf)

@@ -13,9 +13,9 @@ from onega.core.machine.events import Events
 from onega.core.machine.laws import Draws
 from onega.core.machine.speedup import Speedup
 from onega.core.machine.state import MachineState
+from onega.core.types import Floats, Ints
 from onega.core.workload.tables import TableLike
 from onega.core.workload.workload import Workload
-from onega.simulation.machine.problem import Floats, Ints
 from onega.simulation.pool import setup
 
 

@@ -12,6 +12,7 @@ from onega.core.machine.events import Events
 from onega.core.machine.faults import Interruption
 from onega.core.machine.laws import Draws
 from onega.core.policy import MULTIFACTOR, Policy
+from onega.core.types import Floats, Ints
 from onega.core.workload.report import Finding
 from onega.core.workload.workload import Workload
 from onega.kernels.machine import codes
@@ -23,15 +24,7 @@ from onega.simulation.machine.events import Resolved, needs_nodes, resolve
 from onega.simulation.machine.fit import Misfit, fitting
 from onega.simulation.machine.layout import POWER, Layout, make_layout
 from onega.simulation.machine.order import dependencies, own_order, ranks
-from onega.simulation.machine.problem import (
-    Calendar,
-    Floats,
-    Ints,
-    JobRows,
-    Problem,
-    Sleep,
-    TableEvents,
-)
+from onega.simulation.machine.problem import Calendar, JobRows, Problem, Sleep, TableEvents
 from onega.simulation.machine.shapes import Shapes, make_shapes
 from onega.simulation.pool import setup
 

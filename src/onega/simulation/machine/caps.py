@@ -12,11 +12,11 @@ import numpy as np
 
 from onega.core.errors import SimulationError
 from onega.core.machine.sleep import PowerCap
+from onega.core.types import Floats
 from onega.core.units import humanise_seconds
 from onega.core.workload.clock import local_zone
 from onega.core.workload.meta import Meta
 from onega.simulation.machine.layout import Layout
-from onega.simulation.machine.problem import Floats
 
 Steps = tuple[Floats, Floats]
 """From when on, in the order of time, and how many watts."""

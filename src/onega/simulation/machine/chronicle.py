@@ -11,8 +11,9 @@ import polars as pl
 
 from onega.core.schedule.chronicle import EVENTS, STATES, Attempts, Parts
 from onega.core.schedule.history import RateHistory
+from onega.core.types import Flags, Floats, Ints
 from onega.kernels.machine.codes import CAPACITY, REQUEUED, TIMEOUT, WOKEN
-from onega.simulation.machine.problem import Flags, Floats, Ints, Outcome
+from onega.simulation.machine.problem import Outcome
 from onega.simulation.pool.setup import in_rows
 
 

@@ -12,10 +12,11 @@ from onega.core.errors import SimulationError
 from onega.core.machine.faults import Failures
 from onega.core.machine.laws import Draws
 from onega.core.rng import child, generator
+from onega.core.types import Floats, Ints
 from onega.core.units import humanise_seconds
 from onega.kernels.machine.codes import DRAIN, FAIL, LEAVE, RETURN
 from onega.simulation.machine.events import Entry
-from onega.simulation.machine.problem import Floats, Ints, TableEvents
+from onega.simulation.machine.problem import TableEvents
 from onega.simulation.pool.setup import stable_order
 
 LAUNCH, COMPLETION, PATIENCE, FAILURES = 1, 2, 3, 4

@@ -10,11 +10,11 @@ import numpy as np
 
 from onega.core.errors import SimulationError
 from onega.core.machine.cluster import MOST_PROCS
+from onega.core.types import Flags, Floats, Ints
 from onega.core.units import humanise_bytes
 from onega.core.workload.workload import Workload
 from onega.simulation.machine.caps import Capacity
 from onega.simulation.machine.layout import POWER, Layout
-from onega.simulation.machine.problem import Flags, Floats, Ints
 from onega.simulation.machine.shapes import Shapes
 
 CALLED = {"procs": "processors", "gpus": "GPUs"}

@@ -14,9 +14,10 @@ from onega.core.machine.cluster import Cluster
 from onega.core.machine.nodes import Partition
 from onega.core.machine.queues import Multifactor as Weights
 from onega.core.machine.queues import Queue
+from onega.core.types import Floats, Ints
 from onega.core.workload.workload import Workload
 from onega.simulation.machine.fit import Misfit, named
-from onega.simulation.machine.problem import Floats, Ints, Multifactor
+from onega.simulation.machine.problem import Multifactor
 from onega.simulation.pool.setup import constant
 
 NO_LIMIT = 2**62

@@ -11,8 +11,9 @@ from onega.core.machine.cluster import Cluster
 from onega.core.machine.nodes import PLACEMENTS, NodeGroup, Partition, detailed_policy, numbers
 from onega.core.policy import MULTIFACTOR as MULTIFACTOR_ORDER
 from onega.core.policy import Policy, Priority
+from onega.core.types import Floats, Ints
 from onega.kernels.machine import codes
-from onega.simulation.machine.problem import Floats, Ints, Nodes, Partitions
+from onega.simulation.machine.problem import Nodes, Partitions
 
 POWER = "power"
 """How the machine-wide resource of a power cap is called."""

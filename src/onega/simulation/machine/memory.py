@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from onega.core.types import Array, Floats, Ints
 from onega.kernels.machine import codes, state
 from onega.kernels.machine.state import Logs, Machine, Planned, Tables
 from onega.kernels.pool.engine import DUE, SWITCH
 from onega.kernels.structures.heap import make_heap
-from onega.simulation.machine.problem import Floats, Ints, Outcome, Problem
+from onega.simulation.machine.problem import Outcome, Problem
 from onega.simulation.machine.reduce import reduced
 from onega.simulation.pool.setup import CONTROL_CODES, make_levels
-
-Array = npt.NDArray[Any]
 
 LOG_ROOM = 1 << 14
 """Lines of the logs at first, beside those that every job writes; they grow as needed."""

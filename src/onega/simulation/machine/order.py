@@ -9,13 +9,13 @@ import numpy as np
 
 from onega.core.errors import SimulationError
 from onega.core.policy import KeyFunction, Priority
+from onega.core.types import Floats, Ints
 from onega.core.workload.report import Finding
 from onega.core.workload.workload import Workload
 from onega.kernels.machine import codes
 from onega.kernels.pool.easy import Columns
 from onega.simulation.machine.groups import names_of, queue_levels
 from onega.simulation.machine.layout import Layout, order_code
-from onega.simulation.machine.problem import Floats, Ints
 from onega.simulation.machine.shapes import row_of_job
 from onega.simulation.pool.setup import rows, stable_order
 from onega.simulation.priority import static_keys

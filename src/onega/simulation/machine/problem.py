@@ -11,14 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from onega.core.machine.cluster import RateControl
 from onega.core.policy import KeyFunction
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from onega.core.types import Flags, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,12 @@ from onega.core.machine.cluster import Cluster
 from onega.core.policy import Policy
 from onega.core.schedule.history import Pieces, RateHistory
 from onega.core.schedule.schedule import Schedule
+from onega.core.types import Floats, Ints
 from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload
 from onega.kernels.machine.codes import CHECKPOINT, LEAVE, TIMEOUT
 from onega.simulation.machine.chronicle import RunChronicle
-from onega.simulation.machine.problem import Floats, Ints, Outcome, Problem
+from onega.simulation.machine.problem import Outcome, Problem
 from onega.simulation.pool.setup import in_rows
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from onega.core.errors import SimulationError
 from onega.core.policy import Priority
+from onega.core.types import Progress
 from onega.kernels.machine.loop import load
 from onega.kernels.machine.loop import run as run_portion
 from onega.kernels.machine.state import Machine
@@ -21,7 +22,7 @@ from onega.simulation.machine.memory import (
     with_longer_logs,
 )
 from onega.simulation.machine.problem import Outcome, Problem
-from onega.simulation.pool.run import Progress, portions
+from onega.simulation.pool.run import portions
 from onega.simulation.priority import NO_FUNCTION, compile_priority, explain_bad_key
 
 

@@ -13,13 +13,14 @@ import polars as pl
 from onega.core.errors import SimulationError, suggest
 from onega.core.machine.speedup import Speedup, widths_on_offer
 from onega.core.policy import Policy
+from onega.core.types import Flags, Floats, Ints
 from onega.core.workload.report import Finding
 from onega.core.workload.schema import DEMAND, demand_names
 from onega.core.workload.tables import AMOUNT, TableLike, cast_column, frame_of, not_amounts
 from onega.core.workload.workload import Workload
 from onega.kernels.machine.shapes import Offered, Own, Shaped, offer_shapes
 from onega.simulation.machine.layout import POWER, Layout
-from onega.simulation.machine.problem import Extent, Flags, Floats, Ints, Options
+from onega.simulation.machine.problem import Extent, Options
 from onega.simulation.pool.setup import make_jobs
 
 OPTIONS = "options of moldable jobs"

@@ -10,14 +10,13 @@ import numpy.typing as npt
 import polars as pl
 
 from onega.core.errors import QueueingError, suggest
+from onega.core.types import Floats, Ints
 from onega.kernels.pool.recursion import Customers, concurrent, independent, make_vector, vectors
 
 MOST_KEPT: Final = 250_000_000
 """Numbers of all vectors together, two gigabytes."""
 
 Release = Literal["concurrent", "independent"]
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

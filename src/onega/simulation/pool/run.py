@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from onega.core.errors import SimulationError
 from onega.core.machine.cluster import Cluster
 from onega.core.policy import Policy, Priority
 from onega.core.rng import Rng
+from onega.core.types import Floats, Progress, Records
 from onega.kernels.pool import engine
 from onega.kernels.pool.easy import (
     HEAD,
@@ -24,7 +25,6 @@ from onega.kernels.pool.easy import (
     make_running,
     run_easy,
 )
-from onega.kernels.pool.engine import Floats, Records
 from onega.kernels.pool.loop import run
 from onega.kernels.pool.preemptive import run_preemptive
 from onega.kernels.pool.processors import State
@@ -32,8 +32,6 @@ from onega.kernels.pool.recursion import Customers, concurrent, make_vector
 from onega.kernels.structures.waiting_line import grow_waiting
 from onega.simulation.pool import setup
 from onega.simulation.priority import NO_FUNCTION, compile_priority, explain_bad_key
-
-Progress = Callable[[float], None]
 
 PORTION_SECONDS = 0.1
 """How long compiled code runs before Python looks for Ctrl-C and reports progress."""

@@ -11,10 +11,10 @@ from onega.core.errors import SimulationError
 from onega.core.machine.cluster import Cluster, RateControl
 from onega.core.policy import TIME_DEPENDENT, Policy, Priority
 from onega.core.rng import Rng, generator
+from onega.core.types import Floats, Ints, Records
 from onega.core.workload.workload import Workload
 from onega.kernels.pool import engine, preemptive
 from onega.kernels.pool.easy import Columns
-from onega.kernels.pool.engine import Floats, Ints, Records
 from onega.kernels.pool.processors import KEYED_JOB, SLOT, State, load
 from onega.kernels.pool.records import fill_records
 from onega.kernels.structures.heap import make_heap

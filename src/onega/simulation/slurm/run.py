@@ -15,10 +15,9 @@ from onega.core.rng import Rng, generator
 from onega.core.schedule.history import RateHistory
 from onega.core.schedule.schedule import Schedule
 from onega.core.slurm.parameters import SlurmParameters
+from onega.core.types import Floats, Progress
 from onega.core.workload.workload import Workload
-from onega.simulation.pool.run import PORTION_SECONDS, Progress
-
-Floats = npt.NDArray[np.float64]
+from onega.simulation.pool.run import PORTION_SECONDS
 
 BEAT, CYCLE = 0.5, 0.25
 """Where in the second the background loop beats and the backfill cycle wakes, if not drawn."""

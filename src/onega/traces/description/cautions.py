@@ -8,10 +8,11 @@ from typing import Final
 import numpy as np
 
 from onega.core.schedule.window import Window, log_window
+from onega.core.types import Floats
 from onega.core.units import count_of, humanise_seconds, percent
 from onega.core.workload.clock import local_moment
 from onega.core.workload.workload import Workload
-from onega.traces.description.sections import Floats, Jobs, floats
+from onega.traces.description.sections import Jobs, floats
 
 HOUR: Final = 3600.0
 DAY: Final = 24 * HOUR

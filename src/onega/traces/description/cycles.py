@@ -9,15 +9,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from onega.core.types import Floats, Ints
 from onega.core.workload.clock import local_zone, utc_offsets
-from onega.traces.description.sections import Floats, Jobs, Lacking, Summary
+from onega.traces.description.sections import Jobs, Lacking, Summary
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 LAST_MOMENT = 6e10
 """Seconds from 1970 that dates can hold on either side, safely within the years 69 to 3871."""
-
-Ints = npt.NDArray[np.int64]
 
 
 class Slot(NamedTuple):

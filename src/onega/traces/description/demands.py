@@ -7,8 +7,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from onega.core.types import Floats
 from onega.core.workload.schema import DEMAND, demand_names
-from onega.traces.description.sections import Floats, Jobs, Lacking, Summary, floats
+from onega.traces.description.sections import Jobs, Lacking, Summary, floats
 
 HOUR: Final = 3600.0
 GIB: Final = 2.0**30

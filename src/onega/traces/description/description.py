@@ -12,6 +12,7 @@ import polars as pl
 
 from onega.core.plotting import Plottable
 from onega.core.schedule.window import Window
+from onega.core.types import Floats
 from onega.core.workload.workload import Workload
 from onega.traces.description.cautions import log_cautions
 from onega.traces.description.cycles import Cycles, cycles
@@ -19,7 +20,7 @@ from onega.traces.description.demands import Demands, demands
 from onega.traces.description.estimates import Estimates, estimates
 from onega.traces.description.load import Load, load
 from onega.traces.description.marginals import Marginal, Tail, hill_tail, marginal
-from onega.traces.description.sections import Floats, Jobs, Lacking, Summary, floats
+from onega.traces.description.sections import Jobs, Lacking, Summary, floats
 from onega.traces.description.shape import Shape, shape
 from onega.traces.description.shares import Shares, shares
 from onega.traces.description.temporal import Temporal, temporal

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onega.core.types import Floats
 from onega.core.workload.chains import floor_power
-from onega.traces.description.sections import Floats, Jobs, Lacking, Summary, floats
+from onega.traces.description.sections import Jobs, Lacking, Summary, floats
 
 FREQUENT = 20
 """How many of the most frequent estimates are listed (Tables 4.3–4.5)."""

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onega.traces.description.sections import Floats, Lacking, Summary, prefixed
+from onega.core.types import Floats
+from onega.traces.description.sections import Lacking, Summary, prefixed
 
 UNITS = {"runtime": "s", "width": "processors", "gap": "s", "estimate": "s", "area": "processor-s",
          "wait": "s"}  # fmt: skip

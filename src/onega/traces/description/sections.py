@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from onega.core.errors import TraceError
+from onega.core.types import Floats
 from onega.core.workload.workload import Workload
 
-Floats = npt.NDArray[np.float64]
 Summary = dict[str, Any]
 
 

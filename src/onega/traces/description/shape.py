@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onega.core.types import Floats
 from onega.core.workload.chains import correlation, floor_power
-from onega.traces.description.sections import Floats, Jobs, Lacking, Summary, defined
+from onega.traces.description.sections import Jobs, Lacking, Summary, defined
 
 BINS_PER_DECADE = 8
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onega.core.types import Floats
 from onega.core.workload.chains import (
     Chain,
     autocorrelation,
@@ -16,7 +17,7 @@ from onega.core.workload.chains import (
     path_correlations,
     successor_means,
 )
-from onega.traces.description.sections import Floats, Jobs, Summary, defined
+from onega.traces.description.sections import Jobs, Summary, defined
 
 
 class Run(NamedTuple):

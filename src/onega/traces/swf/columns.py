@@ -9,16 +9,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from onega.core.types import Array, Flags
 from onega.core.workload.schema import JOB_TABLE, STATUS, STATUSES
 
 _TYPES: Final[dict[Any, Any]] = {pl.Int64: np.int64, pl.Float64: np.float64, pl.Int32: np.int32}
 _STATES: Final = pl.Series(STATUSES, dtype=STATUS)
-
-Array = npt.NDArray[Any]
-Mask = npt.NDArray[np.bool_]
 
 
 class GrowingTable:
@@ -28,7 +25,7 @@ class GrowingTable:
         self.rows = 0
         self._room = max(room, 1)
         self._values: dict[str, Array] = {}
-        self._missing: dict[str, Mask] = {}
+        self._missing: dict[str, Flags] = {}
 
     def extend(self, rows: int) -> None:
         """Begin a block of rows, whose columns must then be `put`, those known so far and more."""
@@ -39,7 +36,7 @@ class GrowingTable:
                 for array in arrays.values():
                     array.resize(self._room, refcheck=False)
 
-    def put(self, name: str, values: Array, missing: Mask | None, *, factor: float = 1.0) -> None:
+    def put(self, name: str, values: Array, missing: Flags | None, *, factor: float = 1.0) -> None:
         """Fill the block's part of one column with ``factor × values``."""
         if name not in self._values:
             if missing is not None and missing.all():
@@ -65,7 +62,7 @@ class GrowingTable:
         """Return the table; the columns that were never put are null throughout."""
         return pl.DataFrame([self._column(name) for name in JOB_TABLE])
 
-    def _mask(self, name: str) -> Mask:
+    def _mask(self, name: str) -> Flags:
         if name not in self._missing:
             self._missing[name] = np.zeros(self._room, dtype=np.bool_)
         return self._missing[name]

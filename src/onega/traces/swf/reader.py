@@ -15,13 +15,14 @@ import numpy.typing as npt
 import polars as pl
 
 from onega.core.errors import TraceError
+from onega.core.types import Flags
 from onega.core.workload.meta import Meta
 from onega.core.workload.report import EXAMPLES
 from onega.core.workload.schema import STATUS, STATUSES, SWF_STATUS_CODES
 from onega.core.workload.workload import Workload
 from onega.traces.files import DEFAULT_LIMITS, Limits, count_lines, line_blocks
 from onega.traces.notes import Notes
-from onega.traces.swf.columns import GrowingTable, Mask
+from onega.traces.swf.columns import GrowingTable
 from onega.traces.swf.fields import FEWEST, NUMBER_OF, SWF_FIELDS, SwfField, label
 from onega.traces.swf.header import SwfHeader, parse_header
 from onega.traces.swf.tokens import (
@@ -193,7 +194,7 @@ class _Reading:
     def _fill(self, tokens: Tokens, exact: dict[int, dict[int, int]]) -> None:
         """Write one block into the table."""
         self._table.extend(len(tokens.starts))
-        missing: dict[str, Mask | None] = {}
+        missing: dict[str, Flags | None] = {}
         for number, field in enumerate(SWF_FIELDS[: self.fields], start=1):
             values = tokens.values[number - 1]
             self._check_range(values, number, field)
@@ -242,7 +243,7 @@ class _Reading:
             )
         return missing
 
-    def _missing_status(self, values: npt.NDArray[np.float64]) -> Mask | None:
+    def _missing_status(self, values: npt.NDArray[np.float64]) -> Flags | None:
         known = (values >= 0) & (values < _CODES)
         strange = np.flatnonzero(~known & (values != -1.0))
         if strange.size:
@@ -272,7 +273,7 @@ class _Reading:
         ]
 
     def _fall_back_on_request(
-        self, values: npt.NDArray[np.float64], missing: dict[str, Mask | None]
+        self, values: npt.NDArray[np.float64], missing: dict[str, Flags | None]
     ) -> None:
         """Take the processors requested where the number allocated is missing."""
         unknown, unasked = missing["procs"], missing.get("requested_procs")
@@ -292,7 +293,7 @@ class _Reading:
             examples=examples,
         )
 
-    def _note_without_submit(self, missing: Mask | None) -> None:
+    def _note_without_submit(self, missing: Flags | None) -> None:
         if missing is None:
             return
         rows = np.flatnonzero(missing)
