@@ -57,8 +57,14 @@ format: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python bench/run.py
 
-docs: $(STAMP)
-	$(BIN)/python docs/build.py
+# Sphinx, into site/; what it needs is installed on first use. A warning stops it.
+$(VENV)/.docs-ready: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs-ready
+	$(BIN)/python -m sphinx -W --keep-going -j 2 -q -d site/.doctrees docs site
+	@echo "open site/index.html"
 
 release: $(STAMP)
 	$(BIN)/python .ci/release
