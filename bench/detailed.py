@@ -22,7 +22,7 @@ import polars as pl
 import onega
 from onega.core.policy import Policy
 from onega.core.rng import seed_sequence
-from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.machine.build import prepare
 from onega.simulation.machine.run import run
 
@@ -224,7 +224,7 @@ def growth() -> None:
             log = made_log(jobs)
             rule = Policy.parse(policy).knowing("estimate")
             cluster = onega.Cluster(256, **given)
-            given_now = Circumstances()
+            given_now = RunInputs()
             seed = seed_sequence(1)
             ready = prepare(log, cluster, rule, given_now, enforce_limits=False, seed=seed)
             problem = ready.problem(ready.first_horizon())

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import onega
 from onega.simulation.machine.result import make_schedule
 from onega.simulation.machine.run import run
-from reference.detailed_problems import random_mixture
+from reference.machine.problems import random_mixture
 from simulation.cases import CONTROLS, POLICIES, random_case
 
 POWER = onega.Power(busy=10, idle=5)

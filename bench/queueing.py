@@ -13,7 +13,7 @@ import numpy as np
 from scipy import fft
 
 from onega.queueing.constant import stability_constant
-from onega.queueing.limits import limits
+from onega.queueing.limits.limits import limits
 from onega.queueing.waiting import waiting
 
 

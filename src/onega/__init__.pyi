@@ -65,8 +65,8 @@ from .experiment.users.reactive_users import ReactiveUsers as ReactiveUsers
 from .experiment.workers.dask import Dask as Dask
 from .experiment.workers.processes import Processes as Processes
 from .experiment.workers.workers import Threads as Threads
-from .queueing.limits import Limits as Limits
-from .queueing.limits import limits as limits
+from .queueing.limits.limits import Limits as Limits
+from .queueing.limits.limits import limits as limits
 from .queueing.loss import Loss as Loss
 from .queueing.loss import loss as loss
 from .queueing.stability import Stability as Stability

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import onega
 from onega.core.errors import QueueingError
-from onega.queueing.limits_simulation import simulate_loss
+from onega.queueing.limits.simulation import simulate_loss
 from onega.queueing.loss import MEASURES, fewest_servers_for_loss
 
 

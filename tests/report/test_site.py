@@ -13,7 +13,7 @@ from cut_logs import BUSY_OF_ALL, hourly
 from onega.core.machine.assumed import assumed_power
 from onega.core.units import humanise_seconds
 from onega.pages import Facts, Picture, to_html, to_markdown
-from onega.queueing.words import percent
+from onega.queueing.sentences import percent
 from onega.report.settings import SLOW, compare_settings
 
 SECTIONS = ["short", "load", "people", "time", "capacity", "settings", "adequacy", "made"]

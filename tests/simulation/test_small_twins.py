@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from onega.simulation.machine import memory
-from reference.detailed_problems import MECHANISMS, random_mixture, random_problem
+from reference.machine.problems import MECHANISMS, random_mixture, random_problem
 from simulation.cases import CONTROLS, POLICIES, check, random_case
 from simulation.machine.test_twin import check as check_machine
 

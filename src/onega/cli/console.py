@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from onega.core.json_safe import plain
+from onega.core.json_safe import json_safe
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -79,7 +79,7 @@ def remark_report(report: Report) -> None:
 
 def emit_json(result: Mapping[str, Any]) -> None:
     """Print one JSON object on stdout."""
-    print(json.dumps(plain(result), ensure_ascii=False, indent=2))
+    print(json.dumps(json_safe(result), ensure_ascii=False, indent=2))
 
 
 def emit_table(title: str, rows: Iterable[Sequence[Any]], columns: Sequence[str]) -> None:

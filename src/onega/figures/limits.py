@@ -14,7 +14,7 @@ from onega.core.units import humanise_seconds
 from onega.figures.theme import BLUE, COLOURS, GREY, INK, ORANGE, RED, axis, bars, styled
 
 if TYPE_CHECKING:
-    from onega.queueing.limits import Limits
+    from onega.queueing.limits.limits import Limits
 
 
 def states(result: Limits) -> go.Figure:
@@ -55,8 +55,8 @@ def p_serv(result: Limits, widths: Sequence[str] = (), points: int = 200) -> go.
     ``widths`` are further distributions to draw beside the result's own, as texts:
     ``["fixed:1", "fixed:3", "fixed:5"]`` with μ = 1 gives Figure 4.
     """
-    from onega.queueing.limit_laws import Exponential
-    from onega.queueing.limits import request_probability
+    from onega.queueing.limits.laws import Exponential
+    from onega.queueing.limits.limits import request_probability
     from onega.queueing.widths import Widths
 
     mu = result.service_rate

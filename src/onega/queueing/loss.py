@@ -21,8 +21,8 @@ from onega.core.types import Floats
 from onega.core.workload.workload import Workload
 from onega.queueing.constant import check_servers
 from onega.queueing.estimates import usable_jobs
-from onega.queueing.limits import check_probability, check_rate
-from onega.queueing.limits_log import observed_rate
+from onega.queueing.limits.from_log import observed_rate
+from onega.queueing.limits.limits import check_probability, check_rate
 from onega.queueing.stability import machine_size
 from onega.queueing.widths import Widths, WidthsLike
 

@@ -198,7 +198,7 @@ class Stability(Plottable):
         return result
 
     def _headline(self) -> str | None:
-        from onega.queueing.words import verdict_sentence
+        from onega.queueing.sentences import verdict_sentence
 
         return None if self.offered_load is None else verdict_sentence(self)
 
@@ -269,7 +269,7 @@ class Stability(Plottable):
 
     def sentences(self) -> list[str]:
         """Return the answer in words."""
-        from onega.queueing.words import stability_sentences
+        from onega.queueing.sentences import stability_sentences
 
         return stability_sentences(self)
 

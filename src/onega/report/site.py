@@ -12,9 +12,9 @@ from onega.core.policy import Policy
 from onega.core.units import humanise_seconds
 from onega.core.workload.workload import Workload
 from onega.pages import Block, Document, Fact, Facts, Notes, Paragraph, Section
-from onega.queueing.words import percent
+from onega.queueing.sentences import percent
 from onega.report.answers import Answers, Progress, ask
-from onega.report.sections_settings import against_observed, clock_facts, policy_facts
+from onega.report.sections.settings import against_observed, clock_facts, policy_facts
 from onega.report.settings import POLICIES, REPLICATES, Settings
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ class SiteReport:
 
     def document(self) -> Document:
         """Return the page: facts, sentences, tables and figures."""
-        from onega.report.sections_adequacy import adequacy_section
-        from onega.report.sections_capacity import capacity_section
-        from onega.report.sections_load import load_section, people_section, time_section
-        from onega.report.sections_settings import settings_section
+        from onega.report.sections.adequacy import adequacy_section
+        from onega.report.sections.capacity import capacity_section
+        from onega.report.sections.load import load_section, people_section, time_section
+        from onega.report.sections.settings import settings_section
 
         answers = self.answers
         sections = (
@@ -230,7 +230,7 @@ class SiteReport:
             f"one in twenty more than {humanise_seconds(history['p95_wait'])}.",
         )
         if answers.stability is not None and answers.stability.offered_load is not None:
-            from onega.report.sections_capacity import keeps_up_fact
+            from onega.report.sections.capacity import keeps_up_fact
 
             yield keeps_up_fact(answers.stability)
         if answers.settings is not None:

@@ -148,7 +148,7 @@ def _model_chapter(
     procs: int,
     asked: tuple[dict[str, Policy], Callable[[float], None] | None],
 ) -> Chapter:
-    from onega.figures.seeds import measure_along
+    from onega.figures.papers import measure_along
     from onega.simulation.simulate import simulate
 
     policies, progress = asked

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from onega.core.workload.workload import Workload
-from onega.queueing.limits import Limits, limits
+from onega.queueing.limits.limits import Limits, limits
 from onega.reproduce.printed_others import TITLES
 from onega.reproduce.result import Absent, Chapter, Reproduction, SeedFigure, SeedTable, Value
 

@@ -167,7 +167,7 @@ def _schedule_figures(made: Experiment, schedule: Schedule) -> tuple[SeedFigure,
 
 
 def _trade_items(trades: dict[str, pl.DataFrame]) -> tuple[SeedTable | SeedFigure, ...]:
-    from onega.figures.seeds import trade_off
+    from onega.figures.papers import trade_off
 
     first = trades["as printed"]
     rows = tuple(

@@ -29,7 +29,7 @@ from onega.core.schedule.schedule import Schedule
 from onega.core.types import Ints, Progress, Records
 from onega.core.workload.tables import TableLike
 from onega.core.workload.workload import Workload
-from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.pool import setup
 from onega.simulation.pool.run import Outcome, Task
 
@@ -120,7 +120,7 @@ def simulate(
     rule = Policy.parse(policy).knowing(knowledge)
     if rule.knowledge is None:
         rule = rule.knowing("estimate" if workload.has("estimate") else "runtime")
-    given = Circumstances(
+    given = RunInputs(
         None if events is None else Events.of(events),
         dependencies,
         initial,

@@ -12,7 +12,7 @@ from fastapi.responses import FileResponse, JSONResponse
 
 from onega import __version__
 from onega.core.errors import ModelError, TraceError, suggest
-from onega.core.json_safe import plain
+from onega.core.json_safe import json_safe
 from onega.core.machine.cluster import CONTROLS
 from onega.core.policy import BACKFILLS, ORDERS
 from onega.models import MODELS
@@ -320,4 +320,4 @@ def sample(desk: AtDesk, id: ItemId, given: schemas.SampleRequest) -> dict[str, 
 
 def json_answer(content: Any) -> JSONResponse:  # noqa: ANN401
     """Answer with numbers that may be NumPy's or NaN."""
-    return JSONResponse(plain(content))
+    return JSONResponse(json_safe(content))

@@ -121,8 +121,8 @@ def answer_sizing(
     """Answer for one machine, with the curve around it; as `onega.stability` would."""
     from onega.experiment.stability.measured import with_own_order
     from onega.queueing.constant import check_servers, stability_constant
+    from onega.queueing.sentences import verdict_sentence
     from onega.queueing.stability import stability_of
-    from onega.queueing.words import verdict_sentence
 
     if size > LARGEST:
         raise QueueingError(f"the page takes up to {LARGEST:,} servers; got {size:,}")

@@ -28,7 +28,7 @@ from typing import Any, Final, Literal
 
 from onega.core.errors import OnegaError
 from onega.core.files import write_text
-from onega.core.json_safe import plain
+from onega.core.json_safe import json_safe
 from onega.web.settings import GIB
 
 Kind = Literal["logs", "runs", "models", "plans"]
@@ -216,7 +216,7 @@ class Store:
         return self.state / item.kind / item.id
 
     def _save(self, item: Item) -> None:
-        text = json.dumps(plain(asdict(item)), ensure_ascii=False)
+        text = json.dumps(json_safe(asdict(item)), ensure_ascii=False)
         write_text(self._folder(item) / "item.json", text)
 
 

@@ -18,7 +18,7 @@ import polars as pl
 
 from onega.core.errors import ModelError, TraceError
 from onega.core.files import write_table, write_text
-from onega.core.json_safe import plain
+from onega.core.json_safe import json_safe
 from onega.core.workload.clock import local_zone
 from onega.core.workload.meta import Meta
 from onega.core.workload.workload import Workload
@@ -103,7 +103,7 @@ def _keep(folder: Path, log: Workload, tell: Tell) -> dict[str, Any]:
     """Write a log's jobs, describe it, draw it; return what the page shows first."""
     from onega.figures.describe import draw_all
     from onega.traces.description import describe
-    from onega.traces.description.words import opening, sentences
+    from onega.traces.description.sentences import opening, sentences
     from onega.traces.writing import write
 
     tell(0.3, "writing")
@@ -111,7 +111,7 @@ def _keep(folder: Path, log: Workload, tell: Tell) -> dict[str, Any]:
     tell(0.4, "describing")
     description = describe(log)
     summary = description.summary()
-    write_text(folder / "description.json", json.dumps(plain(summary), ensure_ascii=False))
+    write_text(folder / "description.json", json.dumps(json_safe(summary), ensure_ascii=False))
     tell(0.7, "drawing")
     figures, left_out = draw_all(description)
     return {

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from onega.core.errors import OnegaError, TraceError
-from onega.core.json_safe import plain
+from onega.core.json_safe import json_safe
 from onega.kernels import compile_events
 
 POLITE = 5
@@ -109,7 +109,7 @@ def _answer(order: dict[str, Any], tell: Teller) -> dict[str, Any]:
         return {"error": "not enough memory for this task within the page's limit"}
     except Exception as error:
         return {"error": _words(error, order)}
-    return {"result": plain(result)}
+    return {"result": json_safe(result)}
 
 
 def _words(error: Exception, order: dict[str, Any]) -> str:

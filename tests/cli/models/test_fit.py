@@ -51,9 +51,9 @@ def test_from_a_log_to_more_of_it(trace, tmp_path, capsys):
 
 
 def onega_compare_as_json(trace, out):
-    from onega.core.json_safe import plain
+    from onega.core.json_safe import json_safe
 
-    return plain(onega.compare(onega.read(trace), onega.read(out)).summary())
+    return json_safe(onega.compare(onega.read(trace), onega.read(out)).summary())
 
 
 def test_the_same_seed_gives_the_same_file(trace, tmp_path, capsys):

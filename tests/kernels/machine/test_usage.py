@@ -10,7 +10,7 @@ from onega.core.policy import Policy
 from onega.core.rng import seed_sequence
 from onega.kernels.machine.loop import run
 from onega.kernels.pool import engine
-from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.machine.build import prepare
 from onega.simulation.machine.memory import make_machine, outcome
 from onega.simulation.priority import NO_FUNCTION
@@ -38,7 +38,7 @@ def test_usage_is_what_was_held_by_how_long_ago_that_was(half_life):
     cluster = onega.Cluster(PROCS, multifactor=onega.Multifactor(half_life=half_life))
     rule = Policy.parse("multifactor+easy").knowing("runtime")
     seed = seed_sequence(1)
-    ready = prepare(log, cluster, rule, Circumstances(), enforce_limits=False, seed=seed)
+    ready = prepare(log, cluster, rule, RunInputs(), enforce_limits=False, seed=seed)
     machine = make_machine(ready.problem(ready.first_horizon()))
     assert run(machine, NO_FUNCTION, 10**6) == engine.DONE
     out, clock = outcome(machine), machine.clock[0]

@@ -39,7 +39,7 @@ from onega import (
 from onega.core.machine.state import MachineState
 from onega.core.rng import seed_sequence
 from onega.kernels.machine import codes
-from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.machine.build import prepare
 from onega.simulation.machine.caps import Capacity, _daily
 from onega.simulation.machine.draws import Outages, draw_failures, listed, merge
@@ -65,7 +65,7 @@ def ready(workload, cluster, policy="fcfs", *, rng=1, enforce_limits=False, **ci
         workload,
         cluster,
         rule,
-        Circumstances(**circumstances),
+        RunInputs(**circumstances),
         enforce_limits=enforce_limits,
         seed=seed_sequence(rng),
     )

@@ -10,8 +10,8 @@ import pytest
 from onega.kernels.machine import codes
 from onega.simulation.machine import run as detailed_run
 from onega.simulation.machine.problem import Outcome, Problem
-from reference.detailed import run_exactly
-from reference.detailed_problems import MECHANISMS, random_mixture, random_problem
+from reference.machine.machine import run_exactly
+from reference.machine.problems import MECHANISMS, random_mixture, random_problem
 from simulation.machine.checks import CHECKS, History, check
 
 FEW, MANY = 15, 600

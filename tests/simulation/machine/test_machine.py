@@ -27,7 +27,7 @@ from onega import (
     simulate,
 )
 from onega.simulation.machine import machine as detailed
-from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.machine.build import Prepared
 from onega.simulation.machine.machine import simulate_detailed
 
@@ -288,7 +288,7 @@ def test_a_run_continues_from_its_own_state():
 def test_without_anything_it_is_the_plain_machine(control, policy):
     plain = simulate(LOG, Cluster(24, control), policy, rng=7)
     rule = onega.Policy.parse(policy).knowing("estimate")
-    same = simulate_detailed(LOG, Cluster(24, control), rule, Circumstances(), rng=7)
+    same = simulate_detailed(LOG, Cluster(24, control), rule, RunInputs(), rng=7)
     np.testing.assert_allclose(same.start, plain.start, rtol=1e-12)
     np.testing.assert_allclose(same.end, plain.end, rtol=1e-12)
 

@@ -15,10 +15,10 @@ from onega.core.policy import Policy
 from onega.core.rng import seed_sequence
 from onega.simulation.machine import memory as detailed_memory
 from onega.simulation.machine import run as detailed_run
-from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.machine.build import prepare
 from onega.simulation.pool.setup import in_rows, make_draws
-from reference.detailed_problems import MECHANISMS, random_mixture, random_problem
+from reference.machine.problems import MECHANISMS, random_mixture, random_problem
 from simulation.cases import CONTROLS, random_case
 
 BACKFILLS = [None, "easy", "conservative"]
@@ -30,7 +30,7 @@ def detailed(log, cluster, policy, *, knowledge="estimate", enforce_limits=False
         log,
         cluster,
         Policy.parse(policy).knowing(knowledge),
-        Circumstances(),
+        RunInputs(),
         enforce_limits=enforce_limits,
         seed=seed_sequence(rng),
     )

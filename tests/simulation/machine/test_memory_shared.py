@@ -11,7 +11,7 @@ import pytest
 import onega
 from onega.core.policy import Policy
 from onega.core.rng import seed_sequence
-from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.machine.build import prepare
 from onega.simulation.machine.memory import make_machine
 from onega.simulation.machine.reduce import reduced
@@ -122,7 +122,7 @@ def prepared(workload: onega.Workload, cluster: onega.Cluster, **given: object):
         workload,
         cluster,
         policy,
-        Circumstances(**given),
+        RunInputs(**given),
         enforce_limits=False,
         seed=seed_sequence(1),
     )

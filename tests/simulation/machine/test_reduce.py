@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from onega.simulation.machine.reduce import reduced
-from reference.detailed_problems import MECHANISMS, random_problem
+from reference.machine.problems import MECHANISMS, random_problem
 
 
 def with_shared(capacity, demand_of, steps=()):

@@ -10,8 +10,8 @@ import onega
 from onega.kernels.machine import codes
 from onega.simulation.machine.problem import Sleep
 from onega.simulation.machine.result import make_schedule
-from reference.detailed import run
-from reference.detailed_build import Draft, build
+from reference.machine.build import Draft, build
+from reference.machine.machine import run
 
 STEP = 0.5
 STATES = (

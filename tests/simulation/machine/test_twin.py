@@ -14,12 +14,12 @@ from onega.core.machine.events import Events
 from onega.core.policy import Policy
 from onega.core.rng import seed_sequence
 from onega.simulation.machine import run as detailed_run
-from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.machine.build import prepare
 from onega.simulation.machine.problem import Outcome, Problem, Sleep
-from reference.detailed import run_exactly
-from reference.detailed_build import Draft, build
-from reference.detailed_problems import MECHANISMS, mixtures, random_mixture, random_problem
+from reference.machine.build import Draft, build
+from reference.machine.machine import run_exactly
+from reference.machine.problems import MECHANISMS, mixtures, random_mixture, random_problem
 
 FEW, MANY = 40, 2000
 BY_JOB = ("submit", "start", "end", "state", "option", "lost_work")
@@ -237,7 +237,7 @@ def as_problem(log: onega.Workload, machine: str) -> Problem:
         log,
         onega.Cluster(32, **given),
         Policy.parse("multifactor+easy" if "multifactor" in given else "easy").knowing("estimate"),
-        Circumstances(events=events, demands=demands),
+        RunInputs(events=events, demands=demands),
         enforce_limits=False,
         seed=seed_sequence(1),
     )
@@ -272,7 +272,7 @@ def test_equal_where_more_run_than_stand_near(overheads):
         log,
         onega.Cluster(260, overheads=overheads, interruption=onega.Interruption("requeue")),
         Policy.parse("easy").knowing("estimate"),
-        Circumstances(events=Events.of(events)),
+        RunInputs(events=Events.of(events)),
         enforce_limits=False,
         seed=seed_sequence(1),
     )

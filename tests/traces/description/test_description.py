@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onega
-from onega.core.json_safe import plain
+from onega.core.json_safe import json_safe
 from onega.core.workload.meta import Meta
 from onega.core.workload.workload import Workload
 from onega.traces.description import describe
@@ -71,7 +71,7 @@ def test_what_a_log_lacks_is_none_with_a_reason(log, missing):
     assert all(len(reason) > 10 for reason in description.missing.values())
     for name in missing & {"wait", "users", "cycles", "gap", "temporal", "runtime", "shape"}:
         assert getattr(description, name) is None
-    json.dumps(plain(description.summary()), allow_nan=False)
+    json.dumps(json_safe(description.summary()), allow_nan=False)
 
 
 @given(
@@ -99,7 +99,7 @@ def test_any_log_can_be_described_and_written(rows, procs):
         "user": pl.Series(user, dtype=pl.Int32),
     }
     description = describe(Workload(pl.DataFrame(table), Meta(procs=procs, epoch=1e9)))
-    json.dumps(plain(description.summary()), allow_nan=False)
+    json.dumps(json_safe(description.summary()), allow_nan=False)
     assert description.to_polars().height >= 20
     for section, value in description.sections().items():
         assert section not in description.missing

@@ -8,8 +8,8 @@ import pytest
 import onega
 from onega import Meta, TraceError, Workload
 from onega.cli import main
+from onega.traces.description.sentences import sentences
 from onega.traces.description.shares import breakdown
-from onega.traces.description.words import sentences
 
 HOUR = 3600.0
 
@@ -174,7 +174,7 @@ def test_the_report_has_them():
     pytest.importorskip("plotly")
     from types import SimpleNamespace
 
-    from onega.report.sections_load import people_section
+    from onega.report.sections.load import people_section
 
     answers = SimpleNamespace(description=onega.describe(made(procs=16)), grouping=None)
     tables = {one.title: one for one in people_section(answers).blocks if hasattr(one, "rows")}

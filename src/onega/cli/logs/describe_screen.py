@@ -9,8 +9,8 @@ from rich.markup import escape
 
 from onega.cli.console import emit_table, out
 from onega.core.units import humanise_seconds, quantity
+from onega.traces.description.sentences import opening, sentences, share
 from onega.traces.description.shares import SHOWN
-from onega.traces.description.words import opening, sentences, share
 
 if TYPE_CHECKING:
     from onega.traces.description import Description

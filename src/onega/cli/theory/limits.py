@@ -21,7 +21,7 @@ from onega.cli.options import (
 from onega.core.units import humanise_seconds, quantity
 
 if TYPE_CHECKING:
-    from onega.queueing.limits import Limits
+    from onega.queueing.limits.limits import Limits
     from onega.queueing.loss import Loss
 
 
@@ -107,7 +107,7 @@ def limits(
     Requests arrive at rate λ and split into tasks, one server each; a task ends at rate μ and is
     cut off at rate ν. A request is lost if one of its tasks is cut off.
     """
-    from onega.queueing.limits import limits as solve
+    from onega.queueing.limits.limits import limits as solve
 
     log = None
     if trace is not None:
@@ -181,7 +181,7 @@ def _finite(result: Limits, procs: int) -> Loss:
 
 
 def _simulated(result: Limits, seed: int | None) -> dict[str, Any]:
-    from onega.queueing.limits_simulation import simulate_limits
+    from onega.queueing.limits.simulation import simulate_limits
 
     measured = simulate_limits(result, rng=seed)
     answer: dict[str, Any] = {}

@@ -117,7 +117,7 @@ def _runs(made: SiteReport) -> dict[str, dict[str, Any]]:
 
 def _print(made: SiteReport) -> None:
     from onega.cli.logs.describe_screen import print_description
-    from onega.queueing.words import percent
+    from onega.queueing.sentences import percent
 
     answers = made.answers
     print_description(answers.description, brief=True)

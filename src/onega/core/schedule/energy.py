@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class NonworkingPower:
     """Processors that draw neither busy nor idle power, with the watts of each."""
 
     name: str
@@ -37,27 +37,27 @@ def working_pieces(schedule: Schedule) -> tuple[Ints, Floats, Floats]:
     return schedule.service_pieces()
 
 
-def apart(schedule: Schedule) -> list[Apart]:
+def apart(schedule: Schedule) -> list[NonworkingPower]:
     """Return who sleeps, wakes up or is down, clipped to the run."""
     if schedule.chronicle is None:
         return []
     parts, sleep = schedule.chronicle.parts, schedule.cluster.sleep
     down = parts.down()
-    found = [Apart("down", down, np.zeros(down.count.size))]
+    found = [NonworkingPower("down", down, np.zeros(down.count.size))]
     if sleep is not None:
         asleep = parts.asleep(np.array([state.timeout for state in sleep.states]))
         power = np.array([state.power for state in sleep.states])
-        found.append(Apart("sleep", asleep, power[asleep.depth]))
+        found.append(NonworkingPower("sleep", asleep, power[asleep.depth]))
         waking = parts.waking()
         power = np.array([state.wake_power for state in sleep.states])
-        found.append(Apart("wake", waking, power[waking.depth]))
+        found.append(NonworkingPower("wake", waking, power[waking.depth]))
     return [_clipped(one, schedule.begin, schedule.last) for one in found]
 
 
-def _clipped(one: Apart, first: float, last: float) -> Apart:
+def _clipped(one: NonworkingPower, first: float, last: float) -> NonworkingPower:
     some = one.stretches
     since, until = np.clip(some.since, first, last), np.clip(some.until, first, last)
-    return Apart(one.name, Stretches(since, until, some.count, some.depth), one.watts)
+    return NonworkingPower(one.name, Stretches(since, until, some.count, some.depth), one.watts)
 
 
 def job_energies(schedule: Schedule) -> Floats | None:

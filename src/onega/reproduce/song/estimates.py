@@ -239,7 +239,7 @@ def _figures(
     models: dict[str, BetaEstimates | GammaEstimates],
     seed: int,
 ) -> list[SeedFigure]:
-    from onega.figures import seeds as draw
+    from onega.figures import papers as draw
     from onega.models.estimates.estimates import BetaEstimates
 
     items = []

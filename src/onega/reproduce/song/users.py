@@ -155,7 +155,7 @@ def feedback_chapter(logs: tuple[SongLog, ...]) -> tuple[Chapter, tuple[Absent, 
 
 def _feedback_figures(log: SongLog, found: Feedback, waiting: Ints) -> list[SeedFigure]:
     """Figures 6.1, 6.2 (6.3 for CTC) and 6.4."""
-    from onega.figures import seeds as draw
+    from onega.figures import papers as draw
 
     curves = f"Figure 6.{3 if log.name == 'CTC' else 2}, {log.name}"
     afternoon = partial(found.plot, "curves", hours=(13, 16))

@@ -20,7 +20,7 @@ from onega.simulation.pool import setup
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Circumstances:
+class RunInputs:
     """What a run is given beside workload, machine and policy (see `onega.simulate`)."""
 
     events: Events | None = None

@@ -18,7 +18,7 @@ from onega.core.workload.workload import Workload
 from onega.kernels.machine import codes
 from onega.kernels.pool.easy import Columns
 from onega.simulation.machine import draws, groups
-from onega.simulation.machine.arrivals import Arrivals, Circumstances
+from onega.simulation.machine.arrivals import Arrivals, RunInputs
 from onega.simulation.machine.caps import Capacity, capacity
 from onega.simulation.machine.events import Resolved, needs_nodes, resolve
 from onega.simulation.machine.fit import Misfit, fitting
@@ -153,7 +153,7 @@ def prepare(
     workload: Workload,
     machine: Cluster,
     policy: Policy,
-    given: Circumstances,
+    given: RunInputs,
     *,
     enforce_limits: bool,
     seed: SeedSequence,

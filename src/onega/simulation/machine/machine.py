@@ -17,7 +17,7 @@ from onega.core.workload.report import Report
 from onega.core.workload.tables import TableLike
 from onega.core.workload.workload import Workload
 from onega.kernels.machine import codes
-from onega.simulation.machine.arrivals import Circumstances
+from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.machine.build import Prepared, prepare
 from onega.simulation.machine.fit import Misfit
 from onega.simulation.machine.problem import Outcome, Problem
@@ -32,7 +32,7 @@ def simulate_detailed(
     workload: Workload,
     machine: Cluster,
     policy: Policy,
-    given: Circumstances,
+    given: RunInputs,
     *,
     enforce_limits: bool = False,
     rng: Rng = None,
@@ -65,7 +65,7 @@ def find_misfits(
 ) -> tuple[Misfit, ...]:
     """Find the jobs that could never run on a machine, and why."""
     policy = Policy(knowledge="estimate" if workload.has("estimate") else "runtime")
-    given = Circumstances(demands=demands)
+    given = RunInputs(demands=demands)
     seed = seed_sequence(0)  # nothing that is drawn decides whether a job fits
     return prepare(workload, machine, policy, given, enforce_limits=False, seed=seed).misfits
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from onega.core.json_safe import plain
+from onega.core.json_safe import json_safe
 
 if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
@@ -38,7 +38,7 @@ def result_files(folder: Path, names: Sequence[str]) -> Iterator[Save]:
                 for name, out in opened.items():
                     what, _, format = name.partition(".")
                     if what == "summary":
-                        text = json.dumps(plain(numbers), ensure_ascii=False, indent=2)
+                        text = json.dumps(json_safe(numbers), ensure_ascii=False, indent=2)
                         out.write(f"{text}\n".encode())
                     else:
                         write_table_into(out, getattr(schedule, what), format)

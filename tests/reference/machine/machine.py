@@ -5,8 +5,8 @@ happens at one, and in which order, is in `_round`. Times and amounts are Fracti
 is rounded (or floats, for speed, where inputs are dyadic and nothing is divided); keys and
 fair-share usage are floats, written as the definitions are.
 
-The pass is in `reference.detailed_pass`, what a start or an end does in
-`reference.detailed_state`, rate control in `reference.detailed_rates`.
+The pass is in `reference.machine.passes`, what a start or an end does in
+`reference.machine.state`, rate control in `reference.machine.rates`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy as np
 
 from onega.kernels.machine import codes
 from onega.simulation.machine.problem import Outcome, Problem
-from reference.detailed_pass import fire_timers, place, priority_key, schedule
-from reference.detailed_rates import (
+from reference.machine.passes import fire_timers, place, priority_key, schedule
+from reference.machine.rates import (
     decide_on_arrival,
     decide_on_departure,
     set_level,
     slow_down_time,
 )
-from reference.detailed_state import (
+from reference.machine.state import (
     ABSENT,
     END_EVENT,
     GONE,

@@ -9,7 +9,7 @@ from onega.core.units import percent as percent
 from onega.queueing.checks import NEEDED
 
 if TYPE_CHECKING:
-    from onega.queueing.limits import Limits
+    from onega.queueing.limits.limits import Limits
     from onega.queueing.stability import Stability
 
 

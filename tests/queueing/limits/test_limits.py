@@ -14,9 +14,9 @@ from scipy.stats import nbinom, poisson
 
 import onega
 from onega.core.errors import QueueingError
-from onega.queueing.limit_laws import LAWS, Empirical, Gamma, Weibull, deterministic, parse_limit
-from onega.queueing.limits import critical_limit, request_probability, task_probability
-from onega.queueing.limits_simulation import simulate_limits
+from onega.queueing.limits.laws import LAWS, Empirical, Gamma, Weibull, deterministic, parse_limit
+from onega.queueing.limits.limits import critical_limit, request_probability, task_probability
+from onega.queueing.limits.simulation import simulate_limits
 from onega.queueing.widths import Widths
 
 RATES = {"arrival_rate": 6.0, "service_rate": 1.5, "limit_rate": 0.5}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onega.core.units import humanise_seconds
 from onega.pages import Block, Fact, Facts, Notes, Paragraph, Picture, Section, Table
-from onega.queueing.words import percent, verdict_sentence
+from onega.queueing.sentences import percent, verdict_sentence
 from onega.report.answers import Answers
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from onega.core.errors import TraceError
 from onega.core.units import humanise_seconds, quantity
 from onega.pages import Block, Fact, Facts, Paragraph, Picture, Section, Table
-from onega.queueing.words import percent
+from onega.queueing.sentences import percent
 from onega.report.answers import Answers
+from onega.traces.description.sentences import opening
 from onega.traces.description.shares import SHOWN
-from onega.traces.description.words import opening
 
 
 def load_section(answers: Answers) -> Section:

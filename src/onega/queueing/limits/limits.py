@@ -28,13 +28,13 @@ from onega.core.errors import QueueingError
 from onega.core.plotting import Plottable
 from onega.core.types import Floats
 from onega.core.workload.workload import Workload
-from onega.queueing.limit_laws import Exponential, LimitLaw, parse_limit
-from onega.queueing.limits_log import (
+from onega.queueing.limits.from_log import (
     LimitEstimates,
     limit_parameters,
     observed_limits,
     observed_rate,
 )
+from onega.queueing.limits.laws import Exponential, LimitLaw, parse_limit
 from onega.queueing.quadrature import survival_grid
 from onega.queueing.widths import Widths, WidthsLike
 
@@ -153,7 +153,7 @@ class Limits(Plottable):
 
     def sentences(self) -> list[str]:
         """Return the answer in words."""
-        from onega.queueing.words import limits_sentences
+        from onega.queueing.sentences import limits_sentences
 
         return limits_sentences(self)
 
@@ -182,7 +182,7 @@ def limits(
     widths
         The distribution of θ; see `onega.queueing.widths.Widths.of`.
     limit
-        Another law of limits, instead of ``limit_rate``: see `onega.queueing.limit_laws`;
+        Another law of limits, instead of ``limit_rate``: see `onega.queueing.limits.laws`;
         ``"empirical"`` takes the estimates of the log.
     shared
         One limit for all tasks of a request instead of one drawn per task.

@@ -14,7 +14,7 @@ from onega.core.workload.workload import Workload
 from onega.queueing.checks import Check, exponential_check
 from onega.queueing.estimates import usable_jobs
 from onega.queueing.intervals import batch_half_width
-from onega.queueing.limit_laws import Empirical
+from onega.queueing.limits.laws import Empirical
 
 CUT_STATES = ("timeout", "cancelled")
 """Final states that mean: removed before its end. All others mean that the job ended itself."""

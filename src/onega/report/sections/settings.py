@@ -11,7 +11,7 @@ from onega.core.units import humanise_energy, humanise_power, humanise_seconds
 from onega.figures.report import settings_figure
 from onega.figures.schedule import compare_schedules
 from onega.pages import Block, Fact, Facts, Notes, Paragraph, Picture, Section, Table
-from onega.queueing.words import percent
+from onega.queueing.sentences import percent
 from onega.report.answers import Answers
 from onega.report.settings import SLOW, Settings
 

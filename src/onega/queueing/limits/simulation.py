@@ -12,7 +12,7 @@ from onega.core.errors import QueueingError
 from onega.core.intervals import Interval, mean_interval
 from onega.core.rng import Rng, child, generator, seed_sequence
 from onega.core.types import Floats
-from onega.queueing.limits import Limits
+from onega.queueing.limits.limits import Limits
 from onega.queueing.loss import Loss
 
 

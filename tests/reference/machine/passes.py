@@ -7,7 +7,7 @@ from math import exp2, inf
 import numpy as np
 
 from onega.kernels.machine import codes
-from reference.detailed_state import WAITING, Machine, Number
+from reference.machine.state import WAITING, Machine, Number
 
 Matrix = list[list[Number]]
 Placement = dict[int, list[Number]]  # node: how much of each of its resources

@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from onega.figures import seeds
+from onega.figures import papers
 
 
 def test_distribution_functions_run_from_the_least_to_the_largest():
     curves = {"the log": np.array([10.0, 20.0, 400.0]), "the model": np.array([5.0, 6.0])}
-    for figure in (seeds.time_cdfs(curves, "note"), seeds.accuracies(curves)):
+    for figure in (papers.time_cdfs(curves, "note"), papers.accuracies(curves)):
         log, model = figure.data
         assert (log.x[0], log.x[-1]) == (10, 400)
         assert (model.x[0], model.x[-1]) == (5, 6)
@@ -21,14 +21,14 @@ def test_distribution_functions_run_from_the_least_to_the_largest():
 
 def test_beta_shapes_have_points_and_lines():
     runtime = np.array([2.0, 8.0, 32.0])
-    figure = seeds.beta_shapes(runtime, runtime, 1 / runtime, lambda t: (t, 1 / t))
+    figure = papers.beta_shapes(runtime, runtime, 1 / runtime, lambda t: (t, 1 / t))
     assert [trace.mode for trace in figure.data] == ["markers", "lines"] * 2
     assert figure.data[1].y[0] == pytest.approx(2)
     assert figure.data[3].y[-1] == pytest.approx(1 / 32)
 
 
 def test_waiting_is_a_histogram_in_percent():
-    figure = seeds.waiting(np.array([0, 0, 1, 3]))
+    figure = papers.waiting(np.array([0, 0, 1, 3]))
     assert list(figure.data[0].y) == [50, 25, 0, 25]
 
 
@@ -37,12 +37,12 @@ def test_the_trade_off_marks_thresholds():
         {"threshold": [0.0, 1e5, 2e5], "mean_workload": [3600.0, 7200.0, 10800.0],
          "mean_power": [3.0, 2.0, 1.0]}
     )  # fmt: skip
-    figure = seeds.trade_off(table)
+    figure = papers.trade_off(table)
     assert list(figure.data[0].x) == [1, 2, 3]
     assert "k = 2e+05" in [note.text for note in figure.layout.annotations]
 
 
 def test_the_measure_along_a_stream():
-    figure = seeds.measure_along([50, 100], {"easy": [1.0, 2.0], "printed": [0.0, 12.0]})
+    figure = papers.measure_along([50, 100], {"easy": [1.0, 2.0], "printed": [0.0, 12.0]})
     assert [trace.name for trace in figure.data] == ["easy", "printed"]
     assert figure.data[1].line.dash == "dash"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from onega.core.machine.cluster import RateControl
 from onega.kernels.machine import codes
 from onega.simulation.machine.problem import Multifactor, Problem, Sleep
-from reference.detailed_build import (
+from reference.machine.build import (
     BACKFILL,
     KEYS_OF_TIME,
     STATIC_KEYS,
@@ -25,8 +25,8 @@ from reference.detailed_build import (
     build,
     stretched,
 )
-from reference.detailed_pass import place
-from reference.detailed_state import Machine
+from reference.machine.passes import place
+from reference.machine.state import Machine
 
 MECHANISMS: dict[str, frozenset[str]] = {
     "plain": frozenset(),

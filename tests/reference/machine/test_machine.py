@@ -13,10 +13,10 @@ from onega.core.machine.cluster import RateControl
 from onega.core.rng import generator, seed_sequence
 from onega.kernels.machine import codes
 from onega.simulation.machine.problem import Multifactor, Outcome, Sleep
-from reference.detailed import run
-from reference.detailed_build import Draft, build
-from reference.detailed_pass import place
-from reference.detailed_state import Machine
+from reference.machine.build import Draft, build
+from reference.machine.machine import run
+from reference.machine.passes import place
+from reference.machine.state import Machine
 from simulation.cases import CONTROLS, TWIN_KEYS, Case, random_case, rate_changes
 
 PLAIN_ORDERS = ["fcfs", "lcfs", "spf", "lpf", "saf", "xf", "wfp3", "unicef", "dynamic"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from reference.detailed_state import RUNNING, WAITING, Machine, Number
+from reference.machine.state import RUNNING, WAITING, Machine, Number
 
 
 def set_level(machine: Machine, level: int) -> None:

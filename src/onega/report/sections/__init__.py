@@ -1,0 +1,1 @@
+"""Sections of a report, by the question that they answer."""
