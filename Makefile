@@ -37,12 +37,13 @@ test-lowest test-newest:
 verification: $(STAMP)
 	$(BIN)/python -m pytest -m verification
 
-# Every index of every kernel is checked: the suite's simulations, and 5 000 random problems.
+# Every index of every kernel is checked: the suite's simulations, 5 000 random problems, and 10 000 damaged files.
 bounds: export NUMBA_BOUNDSCHECK = 1
 bounds: export NUMBA_CACHE_DIR = $(abspath $(VENV))/bounds-cache
 bounds: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not verification" tests/kernels tests/simulation
 	$(BIN)/python bench/fuzz_problems.py --problems 5000
+	$(BIN)/python bench/fuzz.py --inputs 10000 --workers 2
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -8,6 +8,8 @@ import lzma
 import random
 import re
 
+import zstandard
+
 TOKENS = [
     *(b"-1", b"nan", b"inf", b"-inf", b"1e400", b"1e308", b"1e18", b"99999999999999999999", b"0"),
     *(b"-0", b"", b" ", b";", b"|", b",", b'"', b"\x00", b"\xff\xfe", b"\n", b"\r\n", b"\t"),
@@ -21,7 +23,13 @@ TOKENS = [
     *(b"time", b"down", b"5,down,64", b"fcfs", b"easy", b"slurm", b"a.b.c", b"kind", b"version"),
 ]
 
-PACK = (gzip.compress, bz2.compress, lzma.compress)
+LIKELY = [
+    *(b"0", b"1", b"2", b"3", b"4", b"7", b"8", b"10", b"16", b"60", b"100", b"3600", b"86400"),
+    *(b"0.5", b"1.5", b"0.001", b"1e6", b"1e9", b"1e12", b"1e-9", b"-1", b"1704880800", b"65536"),
+]
+"""Numbers that most readers take."""
+
+PACK = (gzip.compress, bz2.compress, lzma.compress, zstandard.ZstdCompressor().compress)
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 
 
@@ -56,12 +64,13 @@ def _swap_field(data: bytearray, rng: random.Random) -> bytearray:
 
 
 def _swap_number(data: bytearray, rng: random.Random) -> bytearray:
-    """Replace one number."""
+    """Replace one number: by one that could be meant, or by any token."""
     found = list(_NUMBER.finditer(data))
     if not found:
         return _swap_field(data, rng)
     one = rng.choice(found)
-    return data[: one.start()] + rng.choice(TOKENS) + data[one.end() :]
+    new = rng.choice(LIKELY) if rng.random() < 0.5 else rng.choice(TOKENS)
+    return data[: one.start()] + new + data[one.end() :]
 
 
 def _damage(data: bytearray, rng: random.Random, seeds: list[bytes]) -> bytearray:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from functools import cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,12 @@ from onega.core.workload.meta import Meta
 
 MONDAY = 978307200.0
 """Unix time of Monday, 1 January 2001, 00:00 UTC: submit = 0 of sampled workloads."""
+
+
+@cache
+def time_zones() -> frozenset[str]:
+    """Return the names in the time zone database; to look takes hundreds of files."""
+    return frozenset(available_timezones())
 
 
 def local_zone(meta: Meta) -> tuple[tzinfo, str, str]:

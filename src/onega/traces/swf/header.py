@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
-from zoneinfo import available_timezones
 
+from onega.core.workload.clock import time_zones
 from onega.traces.notes import Notes
 
 _ENTRY: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9_-]*)\s*:\s*(.*?)\s*$")
@@ -92,7 +92,7 @@ def _take(header: SwfHeader, key: str, value: str, notes: Notes) -> None:
         number = _number(value)
         header.utc_offset = number if number is not None and abs(number) <= 86400 else None
     elif key == "timezonestring":
-        if value in available_timezones():
+        if value in time_zones():
             header.timezone = value
         elif value:
             why = f"the header's time zone {value[:60]!r} is not in the time zone database"

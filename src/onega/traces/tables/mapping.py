@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from zoneinfo import available_timezones
 
 from onega.core.documents import read_toml
 from onega.core.errors import TraceError, suggest
+from onega.core.workload.clock import time_zones
 from onega.core.workload.schema import JOB_TABLE, STATUSES, is_demand
 from onega.traces.parsing import BYTES, UNITS
 
@@ -209,8 +209,8 @@ def _states(words: Mapping[str, str]) -> dict[str, str]:
 
 def check_timezone(name: str | None) -> str | None:
     """Return a time zone's name if the time zone database knows it."""
-    if name is not None and name not in available_timezones():
-        zones = sorted(available_timezones())
+    if name is not None and name not in time_zones():
+        zones = sorted(time_zones())
         near = suggest(str(name), zones).split("? ")[0] + "?"
         hint = near if near.startswith("did you mean") else "accepted: names like Europe/Paris"
         raise TraceError(f"no time zone {name!r}; {hint}")
