@@ -350,15 +350,13 @@ def stability_of(
         provenance=(f"stability of {widths.name} on {servers} servers, method {constant.method}",),
     )
     offered, peak = found.offered_load, found.peak_load
-    if found.rho is None or offered is None or peak is None:
+    rate, mean = facts.arrival_rate, facts.mean_runtime
+    if rate is None or mean is None or offered is None or peak is None:
         return found
-    load = found.rho / found.C  # λ·E[S]
-    found = replace(found, formula_min_procs=fewest(load))
-    return (
-        found
-        if found.formula_holds is False
-        else replace(found, min_procs=fewest(load * peak / offered))
-    )
+    found = replace(found, formula_min_procs=fewest(rate * mean))
+    if found.formula_holds is False:
+        return found
+    return replace(found, min_procs=fewest(rate * mean * peak / offered))
 
 
 def _constant_of_law(
