@@ -340,3 +340,15 @@ def test_a_gain_that_may_be_chance_is_not_called_one(made):
     assert rule.value.endswith("less") == (
         found.best != found.present and found.surely_better(found.best)
     )
+
+
+def test_a_size_that_can_t_be_right_is_the_first_thing_said():
+    made = onega.site_report(hourly(), cluster=4, replicates=2, policies=("fcfs", "easy"))
+    page = to_markdown(made.document())
+    first = page.index("4 processors can't be right, unless jobs shared processors")
+    assert first < page.index("The machine was 225 % busy (more than there is)")
+    assert made.summary()["size_warning"].startswith("4 processors can't be right")
+    shares = [float(one) for one in re.findall(r"([\d.]+) % busy(?! \(more)", page)]
+    assert all(one <= 100 for one in shares)
+    right = onega.site_report(hourly(), replicates=2, policies=("fcfs", "easy"))
+    assert right.summary()["size_warning"] is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 
 import numpy as np
@@ -74,3 +75,41 @@ def test_the_page_says_over_what_time_a_machine_is_measured(client):
     assert "90.0 %" in page
     whole = client.run(item, "easy", window="whole")
     assert whole["result"]["window_utilisation"] == whole["result"]["utilisation"]
+
+
+def test_the_page_says_that_a_size_can_t_be_right(client):
+    item = client.upload(as_swf(hourly()), name="hourly.swf", procs=4)
+    wrong = "4 processors can't be right, unless jobs shared processors"
+    assert item["result"]["sentences"][0].startswith(wrong)
+    run = client.run(item, "observed")
+    assert run["result"]["size_warning"].startswith(wrong)
+    page = html.unescape(client.get(f"/compare?runs={run['id']}").text)
+    assert page.index(wrong) < page.index("busy processors")
+    assert "225.0 % (more than there is)" in page
+    assert client.run(item, "easy", procs=20)["result"]["size_warning"] is None
+
+
+def test_a_window_that_is_asked_for_is_of_waits_too(client):
+    """The first half of the jobs wait, the second doesn't: a window tells them apart."""
+    log = hourly(days=20, long_last_job=False)
+    early = pl.col("submit") < 10 * 86400
+    log = log.with_columns(pl.when(early).then(7200.0).otherwise(0.0).alias("wait"), note="waits")
+    item = client.upload(as_swf(log), name="halves.swf")
+    first, second, both = (
+        client.run(item, "observed", window=window) for window in ("..10d", "10d..", "log")
+    )
+    assert (first["name"], both["name"]) == ("observed, over ..10d", "observed")
+
+    def waits(*runs):
+        found = client.get("/api/compare", params={"runs": ",".join(one["id"] for one in runs)})
+        rows = {row["key"]: row["values"] for row in found.json()["measures"]}
+        return rows["mean_wait"], found.json()["notes"]
+
+    assert waits(first)[0] == [7200.0]
+    means, notes = waits(first, second)
+    assert means == [7200.0, 0.0]
+    assert "over the 240 jobs and 241 jobs submitted in the time asked for" in notes[0]
+    assert "observed, over ..10d: 1 January 2024 00:00 to 11 January" in notes[1]
+    assert waits(both)[0] == [pytest.approx(7200 * 240 / 481)]
+    page = client.get(f"/logs/{item['id']}").text
+    assert page.count('<td class="n">2 h</td>') == 3  # mean and 95 % of the first, 95 % of all

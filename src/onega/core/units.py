@@ -86,6 +86,11 @@ def percent(share: float | None) -> str:
     return f"{value:,.0f} %" if abs(value) >= 9.95 else f"{quantity(value, 2)} %"
 
 
+def overfull(share: float | None) -> str:
+    """Return the words that go with a busy share above 100 %; none for a share that can be."""
+    return " (more than there is)" if share is not None and round(share, 3) > 1 else ""
+
+
 def humanise_energy(joules: float | None) -> str:
     """Write an energy for a person: ``0.5 kWh``, ``42,080 kWh``, ``787.5 MWh``."""
     if joules is None:

@@ -18,6 +18,7 @@ from onega.core.workload.workload import Workload
 from onega.report.settings import POLICIES, REPLICATES, Settings, compare_settings
 from onega.traces.cleaning import clean
 from onega.traces.description import Description, describe
+from onega.traces.description.cautions import size_warning
 
 if TYPE_CHECKING:
     from onega.comparison.adequacy.site import SiteAdequacy
@@ -123,6 +124,9 @@ def ask(
     tell("describing", 0.0)
     measured_over = Window.of(window, log)
     description = describe(log, window=measured_over)
+    # Cleaning drops jobs that are wider than the machine, and with them what proves its size wrong.
+    wrong = size_warning(given, machine.procs)
+    description = replace(description, size_warning=wrong)
     history, observed = _history(log, machine)
     grouping = _unless(missing, "grouping", lambda: _groups(log, description))
     tell("stability", 0.1)

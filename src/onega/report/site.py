@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from onega import __version__
 from onega.core.machine.cluster import Cluster, Power
 from onega.core.policy import Policy
-from onega.core.units import humanise_seconds
+from onega.core.units import humanise_seconds, overfull
 from onega.core.workload.workload import Workload
 from onega.pages import Block, Document, Fact, Facts, Notes, Paragraph, Section
 from onega.queueing.sentences import percent
@@ -109,6 +109,7 @@ class SiteReport:
             "utilisation": history["utilisation"],
             **{key: value for key, value in history.items() if key.startswith("window")},
             "window_offered_load": load.window_offered_load,
+            "size_warning": answers.description.size_warning,
             "warnings": list(answers.description.warnings),
             "waits_observed": answers.observed,
             "mean_wait": history["mean_wait"],
@@ -162,14 +163,17 @@ class SiteReport:
         """Say the whole report in a few sentences."""
         answers = self.answers
         history = answers.measured
-        busy, wait = percent(history["window_utilisation"]), humanise_seconds(history["mean_wait"])
+        share, wait = history["window_utilisation"], humanise_seconds(history["mean_wait"])
+        busy = f"{percent(share)} busy{overfull(share)}"
+        wrong = answers.description.size_warning
+        said = [] if wrong is None else [wrong]
         if answers.observed:
-            said = [f"The machine was {busy} busy, and jobs waited {wait} on average."]
+            said += [f"The machine was {busy}, and jobs waited {wait} on average."]
         else:
-            said = [f"Under EASY the machine would be {busy} busy, and jobs would wait {wait}."]
+            said += [f"Under EASY the machine would be {busy}, and jobs would wait {wait}."]
         found = answers.settings
         if found is None:
-            return said[0]
+            return " ".join(said)
         said += [*self._present_words(found), self._gain_words(found)]
         if len(found.clocks) > 1:
             name = found.clocks[1]
@@ -217,10 +221,11 @@ class SiteReport:
     def _short(self) -> Iterator[Fact]:
         answers = self.answers
         history = answers.measured
+        share = history["window_utilisation"]
         who = "users waited" if answers.observed else "users would have waited under EASY"
         yield Fact(
             "Busy",
-            percent(history["window_utilisation"]),
+            percent(share) + overfull(share),
             f"of {answers.cluster.procs:,} processors ({answers.machine_from}), {answers.over}.",
         )
         yield Fact(

@@ -101,6 +101,8 @@ def _called(asked: dict[str, Any], source: Item) -> str:
         name += f", rates by {control['kind']}"
     if asked["knowledge"]:
         name += f", knows {asked['knowledge']}"
+    if asked["window"] != "log":
+        name += ", whole time" if asked["window"] == "whole" else f", over {asked['window']}"
     return name + (", limits enforced" if asked["enforce_limits"] else "")
 
 
@@ -202,31 +204,48 @@ def compare(
 
 
 def shared_jobs(desk: Desk, items: list[Item]) -> list[pl.DataFrame] | None:
-    """Return the tables of the jobs that all runs of a log have; None if all have the same.
+    """Return the tables of the jobs that means are over; None if those are all jobs of each run.
 
-    What was observed and what was simulated may be of different jobs.
+    What was observed and what was simulated may be of different jobs of a log: then of those that
+    all runs have. Where a window was asked for, of those submitted in it.
     """
-    if len({item.request["log"] for item in items}) > 1 or len(items) == 1:
+    given = any((item.result or {}).get("window") == "given" for item in items)
+    one_log = len(items) > 1 and len({item.request["log"] for item in items}) == 1
+    if not (given or one_log):
         return None
     tables = [pl.read_parquet(desk.file(item, "jobs.parquet")) for item in items]
-    kept = common_jobs(tables)
+    kept = common_jobs(tables) if one_log else tables
+    kept = [_in_window(table, item) for table, item in zip(kept, items, strict=True)]
     same = all(one.height == other.height for one, other in zip(tables, kept, strict=True))
     return None if same else kept
+
+
+def _in_window(jobs: pl.DataFrame, item: Item) -> pl.DataFrame:
+    """Return the jobs submitted in the window that was asked for; all, if none was."""
+    result = item.result or {}
+    if result.get("window") != "given":
+        return jobs
+    window = Window(result["window_start"], result["window_end"])
+    return jobs.filter(pl.Series(window.holds(jobs["submit"].to_numpy())))
 
 
 def comparison_notes(items: list[Item], tables: list[pl.DataFrame] | None) -> list[str]:
     """Say over which jobs and which time a comparison is."""
     notes = []
+    results = [item.result or {} for item in items]
     if tables is not None:
-        notes.append(
-            f"Waits and slowdowns are over the {count_of(tables[0].height, 'job')} that all these "
-            "runs have."
-        )
-    windows = {(item.result or {}).get("window_words") for item in items}
-    if len(windows) == 1 and (words := windows.pop()) is not None:
-        assert items[0].result is not None
-        kind = Window(0.0, 0.0, items[0].result["window"]).meaning
-        notes.append(f"Busy processors, waiting jobs, energy and power: {words} ({kind}).")
+        some = [count_of(number, "job") for number in dict.fromkeys(one.height for one in tables)]
+        given = any(one.get("window") == "given" for one in results)
+        which = "submitted in the time asked for" if given else "that all these runs have"
+        notes.append(f"Waits and slowdowns are over the {' and '.join(some)} {which}.")
+    windows = {
+        f"{one['window_words']} ({Window(0.0, 0.0, one['window']).meaning})": item.name
+        for one, item in zip(results, items, strict=True)
+        if "window_words" in one
+    }
+    if windows:
+        over = [words if len(windows) == 1 else f"{windows[words]}: {words}" for words in windows]
+        notes.append(f"Busy processors, waiting jobs, energy and power: {'; '.join(over)}.")
     return notes
 
 

@@ -21,6 +21,7 @@ from onega.core.units import (
     humanise_energy,
     humanise_power,
     humanise_seconds,
+    overfull,
     quantity,
 )
 from onega.web import api, api_runs
@@ -45,7 +46,7 @@ def _count(number: float | None, noun: str = "") -> str:
 
 _WRITTEN: Final[dict[str, Callable[[float], str]]] = {
     "s": humanise_seconds,
-    "%": lambda share: f"{100 * share:.1f} %",
+    "%": lambda share: f"{100 * share:.1f} %{overfull(share)}",
     "J": humanise_energy,
     "W": humanise_power,
 }

@@ -167,7 +167,7 @@ def _law(folder: Path, log: Workload) -> dict[str, Any] | None:
 def simulate_run(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
     """Run a log's jobs through a scheduler, or take the schedule that the log tells of."""
     from onega.core.schedule.window import window_keys
-    from onega.traces.description.cautions import log_cautions
+    from onega.traces.description.cautions import log_cautions, run_size_warning
     from onega.web.drawing import draw_run, write_pieces
 
     tell(0.02, "reading the log")
@@ -186,6 +186,7 @@ def simulate_run(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
     return {
         **schedule.summary(),
         **window_keys(schedule, request.get("window") or "log"),
+        "size_warning": run_size_warning(log, schedule.cluster.procs),
         "warnings": list(log_cautions(log)),
         "mean_wait_low": interval and interval.low,
         "mean_wait_high": interval and interval.high,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import polars as pl
 import pytest
 
 import onega
 from cut_logs import DAY, HOUR, hourly
-from onega.traces.description.cautions import log_cautions
+from onega.traces.description.cautions import log_cautions, run_size_warning, size_warning
+from onega.traces.description.sentences import sentences
 from places import shared
 
 
@@ -73,3 +77,51 @@ def test_the_extract_of_cirrus_gets_all_four():
 
 def test_archive_logs_of_years_get_none():
     assert log_cautions(onega.read(shared("traces", "KTH-SP2-1996-2.1-cln.swf.gz"))) == ()
+
+
+def test_a_size_that_the_log_s_own_jobs_prove_wrong_is_told_first():
+    """Nine processors are held nearly always; a machine of four can't have been it."""
+    log = hourly()
+    assert size_warning(log) is None
+    assert size_warning(log, 9) is None
+    assert onega.describe(log).size_warning is None
+    assert onega.describe(log).load.most_held == 9
+    small = onega.describe(log.with_machine(4))
+    assert small.size_warning.startswith(
+        "4 processors can't be right, unless jobs shared processors: "
+    )
+    assert "held up to 9 at once, and more than 4 for 26 % of the time" in small.size_warning
+    first, second, *_ = sentences(small)
+    assert first == small.size_warning
+    assert "busy (more than there is)" in second
+    assert small.summary()["size_warning"] == small.size_warning
+
+
+def test_a_few_wrong_rows_prove_nothing():
+    """Four jobs of 505 overlap others for some minutes: whole seconds and typing errors do that."""
+    log = hourly(long_last_job=False)
+    wide = pl.when(pl.col("job") % 125 == 0).then(2).otherwise(pl.col("procs")).alias("procs")
+    assert size_warning(log.with_columns(wide, note="some wide"), 9) is None
+
+
+def test_without_waits_widths_are_the_proof():
+    log = onega.Workload(
+        {"submit": [0.0, 1.0, 2.0], "runtime": [10.0, 10.0, 10.0], "procs": [1, 1, 16]}
+    )
+    assert size_warning(log) is None
+    assert "widest job has 16" in size_warning(log, 8)
+    assert size_warning(log, 16) is None
+
+
+def test_a_log_without_a_size_says_what_its_jobs_held():
+    log = hourly()
+    unsized = onega.Workload(log.table, replace(log.meta, procs=None))
+    assert "its jobs held up to 9 processors at once" in next(sentences(onega.describe(unsized)))
+
+
+def test_a_run_on_another_size_on_purpose_is_no_mistake():
+    log = hourly()
+    assert run_size_warning(log, 4) is None  # the log says ten
+    unsized = onega.Workload(log.table, replace(log.meta, procs=None))
+    assert run_size_warning(unsized, 4) == size_warning(log, 4)
+    assert run_size_warning(log.with_machine(4), 4) == size_warning(log, 4)

@@ -104,8 +104,8 @@ def test_in_the_description():
     assert flat["unfinished"] == [{"state": "RUNNING", "jobs": 3}]
     assert description.table("by_account")["name"].to_list() == ["biology", "physics", "unknown"]
     said = " ".join(sentences(description))
-    assert "1 user of 4 used 88.9% of the processor hours (bob: 88.9%)" in said
-    assert "1 account of 3 had 97.8% of the processor hours (biology: 97.8%)" in said
+    assert "1 user of 4 used 88.9 % of the processor hours (bob: 88.9 %)" in said
+    assert "1 account of 3 had 97.8 % of the processor hours (biology: 97.8 %)" in said
     assert "not counted here: 3 RUNNING" in said
     assert description.plot("users").data[0].x == ("ann", "bob", "11")
 
@@ -128,7 +128,7 @@ def test_demands_are_described():
     }  # fmt: skip
     assert (rows["nodes"]["mean"], rows["nodes"]["hours"]) == (1.5, 5.0)
     assert (rows["memory"]["jobs"], rows["memory"]["mean"]) == (1, 4.0)
-    assert "50.0% of the jobs use GPUs, up to 4 each: 8 GPU hours." in list(sentences(description))
+    assert "50.0 % of the jobs use GPUs, up to 4 each: 8 GPU hours." in list(sentences(description))
 
 
 def run(capsys, *arguments):

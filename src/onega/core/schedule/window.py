@@ -181,15 +181,18 @@ def _log_window(log: Workload) -> Window:
     return window if supported else WHOLE
 
 
-def held_processors(log: Workload) -> tuple[Floats, Floats, float] | None:
+def held_processors(
+    log: Workload, *, observed: bool = False
+) -> tuple[Floats, Floats, float] | None:
     """Return when the processors held by a log's jobs change, to what, and the mean run time.
 
-    None if no job of the log has a width and a run time.
+    A job whose wait isn't known counts from its submission, or, with ``observed``, not at all.
+    None if no such job of the log has a width and a run time.
     """
     submit, wait, runtime, procs = (
         np.asarray(log.column(name), np.float64) for name in ("submit", "wait", "runtime", "procs")
     )
-    known = (runtime > 0) & (procs > 0)
+    known = (runtime > 0) & (procs > 0) & (np.isfinite(wait) if observed else True)
     if not known.any():
         return None
     start = (submit + np.nan_to_num(np.maximum(wait, 0.0)))[known]

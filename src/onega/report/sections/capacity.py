@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onega.core.units import humanise_seconds
+from onega.core.units import humanise_seconds, overfull
 from onega.pages import Block, Fact, Facts, Notes, Paragraph, Picture, Section, Table
 from onega.queueing.sentences import percent, verdict_sentence
 from onega.report.answers import Answers
@@ -125,5 +125,5 @@ def _sentences(answers: Answers) -> Iterator[str]:
     for sentence in answers.stability.sentences():
         yield sentence.strip().removeprefix("• ")
     how = "was" if answers.observed else "would have been, under EASY,"
-    busy = percent(answers.measured["window_utilisation"])
-    yield f"The machine {how} {busy} busy, {answers.over}."
+    share = answers.measured["window_utilisation"]
+    yield f"The machine {how} {percent(share)} busy{overfull(share)}, {answers.over}."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from onega.core.intervals import Interval
 from onega.core.policy import Policy
 from onega.core.schedule.schedule import Schedule
-from onega.core.units import humanise_energy, humanise_power, humanise_seconds
+from onega.core.units import humanise_energy, humanise_power, humanise_seconds, overfull
 from onega.figures.report import settings_figure
 from onega.figures.schedule import compare_schedules
 from onega.pages import Block, Fact, Facts, Notes, Paragraph, Picture, Section, Table
@@ -157,12 +157,13 @@ def _signed(seconds: float) -> str:
 
 def _observed_row(answers: Answers) -> tuple[str, ...]:
     summary = answers.measured
+    busy = summary["window_utilisation"]
     return (
         "observed",
         humanise_seconds(summary["mean_wait"]),
         humanise_seconds(summary["p95_wait"]),
         _ratio(summary["mean_bounded_slowdown"]),
-        percent(summary["window_utilisation"]),
+        percent(busy) + overfull(busy),
     )
 
 

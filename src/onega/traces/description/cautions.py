@@ -1,4 +1,4 @@
-"""What of a log's shape misleads: its ends are cut, one burst makes its jobs, it is short."""
+"""What misleads: a size that isn't the machine's, cut ends, one burst of jobs, a short log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from onega.core.schedule.window import Window, log_window
+from onega.core.schedule.window import Window, held_processors, log_window
 from onega.core.types import Floats
 from onega.core.units import count_of, humanise_seconds, percent
 from onega.core.workload.clock import local_moment
@@ -31,6 +31,45 @@ BURST_OF_LOG: Final = 0.2
 
 FEWEST: Final = 20
 """Jobs of a day from which on an hour of it can be called a burst."""
+
+OVERFULL: Final = 0.01
+"""Share of all work that jobs did beyond the machine's size from which on that size is wrong.
+
+Logs are stamped in whole seconds and have single wrong rows: what that makes is far less.
+"""
+
+
+def size_warning(log: Workload, procs: int | None = None) -> str | None:
+    """Say that the log can't be of a machine of so many processors; None if it can be.
+
+    The proof is what jobs held at once by the log's own starts, or, where it has no waits, the
+    widths of its jobs. ``procs`` is the log's machine by default.
+    """
+    procs = log.meta.procs if procs is None else procs
+    held = held_processors(log, observed=True)
+    if procs is None:
+        return None
+    wrong = f"{count_of(procs, 'processor')} can't be right, unless jobs shared processors: "
+    if held is not None:
+        time, level, length = held[0], held[1][:-1], np.diff(held[0])
+        beyond = np.maximum(level - procs, 0.0)
+        if length @ beyond <= OVERFULL * (length @ level):
+            return None
+        above = float(length[beyond > 0].sum()) / float(time[-1] - time[0])
+        return (
+            f"{wrong}the log's own jobs held up to {level.max():,.0f} at once, and more than "
+            f"{procs:,} for {percent(above)} of the time."
+        )
+    width, runtime = (floats(log, name) for name in ("procs", "runtime"))
+    work = np.nan_to_num(np.where(runtime > 0, width * runtime, 0.0))
+    if work[width > procs].sum() <= OVERFULL * work.sum():
+        return None
+    return f"{wrong}the log's widest job has {np.nanmax(width):,.0f}."
+
+
+def run_size_warning(log: Workload, procs: int) -> str | None:
+    """Return `size_warning` for a run, unless the log's own size was changed on purpose."""
+    return size_warning(log, procs) if log.meta.procs in (None, procs) else None
 
 
 def log_cautions(log: Workload) -> tuple[str, ...]:

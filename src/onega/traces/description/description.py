@@ -14,7 +14,7 @@ from onega.core.plotting import Plottable
 from onega.core.schedule.window import Window
 from onega.core.types import Floats
 from onega.core.workload.workload import Workload
-from onega.traces.description.cautions import log_cautions
+from onega.traces.description.cautions import log_cautions, size_warning
 from onega.traces.description.cycles import Cycles, cycles
 from onega.traces.description.demands import Demands, demands
 from onega.traces.description.estimates import Estimates, estimates
@@ -66,6 +66,8 @@ class Description(Plottable):
         What was done to the log before.
     warnings
         What makes the first numbers mislead: cut ends, bursts, a short log.
+    size_warning
+        That the log can't be of a machine of this size; None if it can be.
 
     See Also
     --------
@@ -94,6 +96,7 @@ class Description(Plottable):
     missing: Mapping[str, str]
     provenance: tuple[str, ...]
     warnings: tuple[str, ...] = ()
+    size_warning: str | None = None
 
     def sections(self) -> dict[str, Any]:
         """Section name → section, those that the log can give."""
@@ -110,6 +113,7 @@ class Description(Plottable):
         flat: Summary = {"source": self.source}
         for section in self.sections().values():
             flat.update(section.summary())
+        flat["size_warning"] = self.size_warning
         flat["warnings"] = list(self.warnings)
         if self.unfinished:
             flat["unfinished"] = [
@@ -223,6 +227,7 @@ def describe(
         missing=missing,
         provenance=workload.meta.provenance,
         warnings=log_cautions(jobs.workload),
+        size_warning=size_warning(jobs.workload),
         **sections,
     )
 

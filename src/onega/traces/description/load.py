@@ -7,7 +7,7 @@ from datetime import datetime
 
 import numpy as np
 
-from onega.core.schedule.window import Window
+from onega.core.schedule.window import Window, held_processors
 from onega.core.workload.clock import local_moment, local_zone
 from onega.traces.description.sections import Jobs, Summary, floats
 
@@ -33,6 +33,8 @@ class Load:
         The machine's size, as the log says.
     widest
         The widest job.
+    most_held
+        The most processors that jobs held at once, by the log's own starts; None without waits.
     area
         Σ run time × width, in processor-seconds.
     offered_load
@@ -64,6 +66,7 @@ class Load:
     procs: int | None
     nodes: int | None
     widest: int | None
+    most_held: int | None
     area: float
     offered_load: float | None
     utilisation: float | None
@@ -95,6 +98,7 @@ class Load:
             "procs": self.procs,
             "nodes": self.nodes,
             "widest_job": self.widest,
+            "most_procs_held": self.most_held,
             "total_area": self.area,
             "offered_load": self.offered_load,
             "utilisation": self.utilisation,
@@ -127,6 +131,7 @@ def load(jobs: Jobs, window: Window) -> Load:
     else:
         start, end = (local_moment(meta, t) for t in (jobs.submit[0], jobs.submit[-1]))
     known = jobs.width[jobs.width > 0]
+    held = held_processors(jobs.workload, observed=True)
     users, groups, queues = (_distinct(jobs, column) for column in ("user", "group", "queue"))
     return Load(
         jobs=jobs.size,
@@ -140,6 +145,7 @@ def load(jobs: Jobs, window: Window) -> Load:
         procs=meta.procs,
         nodes=meta.nodes,
         widest=int(known.max()) if known.size else None,
+        most_held=None if held is None else int(held[1].max()),
         area=area,
         offered_load=offered,
         utilisation=utilisation,

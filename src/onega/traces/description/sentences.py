@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from onega.core.units import humanise_seconds
+from onega.core.units import humanise_seconds, overfull, percent
 
 if TYPE_CHECKING:
     from onega.traces.description.cycles import Cycles
@@ -52,8 +52,9 @@ def sentences(description: Description) -> Iterator[str]:
         )
     if shape is not None:
         yield (
-            f"{shape.serial:.0%} of the jobs use one processor, {shape.power_of_two:.0%} a power "
-            f"of two; the widest has {description.load.widest:,}."
+            f"{percent(shape.serial)} of the jobs use one processor, "
+            f"{percent(shape.power_of_two)} a power of two; the widest has "
+            f"{description.load.widest:,}."
         )
     yield from _about_people(description)
     lost = description.load.jobs - description.load.usable
@@ -66,16 +67,23 @@ def sentences(description: Description) -> Iterator[str]:
 
 def _about_load(description: Description) -> Iterator[str]:
     load = description.load
+    if description.size_warning is not None:
+        yield description.size_warning
     if load.procs is None:
-        yield "The log doesn't say how large the machine is: with --procs N its load is shown."
+        held = ""
+        if load.most_held is not None:
+            held = f" (its jobs held up to {load.most_held:,} processors at once)"
+        yield (
+            f"The log doesn't say how large the machine is{held}: with --procs N its load is shown."
+        )
     offered = load.window_offered_load
     if offered is None:
         return
-    text = f"Users asked for {offered:.0%} of the machine's capacity"
-    if load.window_utilisation is not None:
-        text += f"; it was {load.window_utilisation:.0%} busy"
+    text = f"Users asked for {percent(offered)} of the machine's capacity"
+    if (busy := load.window_utilisation) is not None:
+        text += f"; it was {percent(busy)} busy{overfull(busy)}"
     yield f"{text}, {load.window_words} ({load.window.meaning})."
-    if offered > 1:
+    if offered > 1 and description.size_warning is None:
         yield (
             "That is more than it has: either the machine's size is wrong, or, while jobs come "
             "like that, queues must grow."
@@ -86,15 +94,15 @@ def _about_people(description: Description) -> Iterator[str]:
     estimates, users, cycles = description.estimates, description.users, description.cycles
     if estimates is not None and estimates.median_accuracy is not None:
         yield (
-            f"The median job ran {estimates.median_accuracy:.0%} of the time its user asked for; "
-            f"{estimates.over_jobs:.1%} ran longer than asked for."
+            f"The median job ran {percent(estimates.median_accuracy)} of the time its user asked "
+            f"for; {percent(estimates.over_jobs)} ran longer than asked for."
         )
     if users is not None and users.users > 1:
         area = users.active_area_share
-        used = "" if area is None else f" and used {area:.0%} of the processor time"
+        used = "" if area is None else f" and used {percent(area)} of the processor time"
         yield (
-            f"The {len(users.active)} most active users submitted {users.active_job_share:.0%} "
-            f"of the jobs{used}."
+            f"The {len(users.active)} most active users submitted "
+            f"{percent(users.active_job_share)} of the jobs{used}."
         )
     yield from _about_shares(description)
     if cycles is not None and description.load.span >= MIN_DAYS * DAY:
@@ -156,4 +164,4 @@ def share(value: float | None) -> str:
     """Write a share in percent; a tiny one isn't shown as nothing."""
     if value is None:
         return "–"
-    return "< 0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
+    return "< 0.1 %" if 0 < value < 0.0005 else f"{100 * value:.1f} %"

@@ -37,6 +37,10 @@ if (runs) {
   };
   kind.addEventListener("change", fitting);
   fitting();
+  const window = runs.elements.window;
+  const asked = () => { for (const label of runs.querySelectorAll("[data-window]")) label.hidden = window.value !== "given"; };
+  window.addEventListener("change", asked);
+  asked();
 
   onSubmit(runs, async (data) => {
     const policies = data.getAll("policy");
@@ -54,6 +58,7 @@ if (runs) {
       enforce_limits: data.get("enforce_limits") !== null,
       rate_control: control,
       power: power(data, control !== null && control.kind !== "none"),
+      window: data.get("window") === "given" ? `${data.get("window_from").trim()}..${data.get("window_to").trim()}` : data.get("window"),
     };
     for (const policy of policies) await send("/api/runs", { ...common, policy });
     say(policies.length === 1 ? "1 run started" : `${policies.length} runs started`);

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -482,3 +483,16 @@ def test_large_energies_are_written_out(run, log):
     _, out, _ = run(log, "--policy", "easy", "--power-busy", "5e9", "--power-idle", "1e9")
     assert "e+" not in out
     assert "GWh" in out or "MWh" in out
+
+
+def test_a_size_that_can_t_be_right_is_said_before_the_numbers(run, tmp_path):
+    log = tmp_path / "hourly.csv"
+    jobs = hourly()
+    onega.write(onega.Workload(jobs.table, replace(jobs.meta, procs=None)), log)
+    _, printed, _ = run(log, "--procs", 4)
+    words = " ".join(printed.split())
+    assert words.index("4 processors can't be right") < words.index("mean wait")
+    numbers = json.loads(run(log, "--procs", 4, "--json")[1])
+    assert numbers["size_warning"].startswith("4 processors can't be right")
+    assert json.loads(run(log, "--procs", 10, "--json")[1])["size_warning"] is None
+    assert "still ran at its last submission" in words  # warnings are on the screen too

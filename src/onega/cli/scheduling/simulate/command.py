@@ -266,11 +266,12 @@ def _numbers(
     schedule: Schedule, window: Window, interval: Interval | None, left_out: int
 ) -> dict[str, Any]:
     """Return the flat object that ``--json`` prints and ``summary.json`` holds."""
-    from onega.traces.description.cautions import log_cautions
+    from onega.traces.description.cautions import log_cautions, run_size_warning
 
     return {
         **schedule.summary(),
         **window_keys(schedule, window),
+        "size_warning": run_size_warning(schedule.workload, schedule.cluster.procs),
         "warnings": list(log_cautions(schedule.workload)),
         "mean_wait_low": None if interval is None else interval.low,
         "mean_wait_high": None if interval is None else interval.high,

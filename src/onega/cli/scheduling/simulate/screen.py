@@ -33,6 +33,8 @@ def print_summary(numbers: Mapping[str, Any], interval: Interval | None) -> None
     jobs = "1 job" if numbers["jobs"] == 1 else f"{show(numbers['jobs'])} jobs"
     title = f"{numbers['policy']} on {show(numbers['procs'])} processors, {jobs}"
     console.print(f"[bold]{escape(title)}[/bold]{escape(knows)}", soft_wrap=True)
+    if numbers["size_warning"]:
+        console.print(f"[yellow]![/yellow] {escape(numbers['size_warning'])}")
     console.print(escape(_window_words(numbers)))
     table = Table(header_style="bold")
     table.add_column("measure", no_wrap=True)
@@ -42,6 +44,8 @@ def print_summary(numbers: Mapping[str, Any], interval: Interval | None) -> None
     for row in (one for rows in told for one in rows):
         table.add_row(*(escape(cell) for cell in row))
     console.print(table)
+    for warning in numbers["warnings"]:
+        console.print(f"[yellow]![/yellow] {escape(warning)}")
 
 
 def _window_words(numbers: Mapping[str, Any]) -> str:
