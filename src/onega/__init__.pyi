@@ -62,6 +62,8 @@ from .experiment.users.closed_loop import closed_loop as closed_loop
 from .experiment.users.feedback import Feedback as Feedback
 from .experiment.users.feedback import feedback as feedback
 from .experiment.users.reactive_users import ReactiveUsers as ReactiveUsers
+from .experiment.users.regulation import Regulation as Regulation
+from .experiment.users.regulation import regulation as regulation
 from .experiment.workers.dask import Dask as Dask
 from .experiment.workers.processes import Processes as Processes
 from .experiment.workers.workers import Threads as Threads

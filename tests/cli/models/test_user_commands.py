@@ -7,7 +7,7 @@ import json
 import pytest
 
 import onega
-from experiment.users.logs import grouped_log, planted_log
+from experiment.users.logs import grouped_log, planted_log, taking_turns
 from onega.cli.app import main
 
 
@@ -75,3 +75,13 @@ def test_groups_of_a_log_that_does_not_say_how_large_the_machine_is(paths, tmp_p
     code, out, _ = run(capsys, "groups", str(tmp_path / "grouped.csv"), "--procs", "64", "--json")
     assert code == 0
     assert json.loads(out)["users"] == 40
+
+
+def test_regulation(paths, capsys):
+    path = str(paths / "turns.swf")
+    onega.write(taking_turns(), path)
+    code, out, _ = run(capsys, "feedback", path, "--regulation", "--draws", "2", "--json")
+    assert code == 0
+    assert json.loads(out)["users_moved_by_any_number_of_weeks_ratio"] > 1
+    code, out, _ = run(capsys, "feedback", path, "--regulation", "--draws", "2")
+    assert (code, "weeks drawn anew" in out) == (0, True)

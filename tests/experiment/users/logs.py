@@ -50,3 +50,19 @@ def grouped_log(rng=0, *, n=4000):
         "runtime": np.maximum(1, np.rint(runtime)), "procs": procs, "user": user + 1,
     }  # fmt: skip
     return Workload(table, Meta(source="grouped", epoch=EPOCH, procs=64))
+
+
+def taking_turns(weeks=12, users=6, per_week=60):
+    """Users who never come in the same week: one for all, so nobody waits much."""
+    random, week_long = np.random.default_rng(5), 604_800.0
+    rows = []
+    for week in range(weeks):
+        when = np.sort(random.uniform(0, week_long, per_week)).round() + week * week_long
+        rows += [(t, 1 + week % users) for t in when]
+    submit, user = np.array(rows).T
+    n = submit.size
+    return Workload(
+        {"submit": submit, "runtime": random.integers(3000, 9000, n), "procs": np.full(n, 4),
+         "user": user.astype(int)},
+        Meta(epoch=EPOCH, procs=4, timezone="UTC"),
+    )  # fmt: skip

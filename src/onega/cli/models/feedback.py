@@ -22,8 +22,10 @@ from onega.cli.options import (
     read_trace,
 )
 from onega.core.errors import ExperimentError
+from onega.core.units import humanise_seconds
 
 if TYPE_CHECKING:
+    from onega.core.workload.workload import Workload
     from onega.experiment.users.feedback import Feedback
 
 HoursOption = Annotated[
@@ -34,6 +36,19 @@ PermutationsOption = Annotated[
 ]
 LevelOption = Annotated[
     float, typer.Option("--level", metavar="P", help="Error rate over all eight groups.")
+]
+RegulationOption = Annotated[
+    bool,
+    typer.Option(
+        "--regulation",
+        help="Instead: waits with users moved against one another, over the log's own.",
+    ),
+]
+DrawsOption = Annotated[
+    int, typer.Option("--draws", metavar="N", min=2, help="With --regulation: of each surrogate.")
+]
+PolicyOption = Annotated[
+    str, typer.Option("--policy", metavar="P", help="With --regulation: fcfs, easy, …")
 ]
 FiguresOption = Annotated[Path | None, figures_option("feedback")]
 
@@ -48,6 +63,9 @@ def feedback(
     hours: HoursOption = None,
     permutations: PermutationsOption = 499,
     level: LevelOption = 0.05,
+    regulation: RegulationOption = False,  # noqa: FBT002
+    draws: DrawsOption = 8,
+    policy: PolicyOption = "easy",
     figures: FiguresOption = None,
     procs: ProcsOption = None,
     seed: SeedOption = 0,
@@ -57,13 +75,19 @@ def feedback(
     column: ColumnOption = None,
     timezone: TimezoneOption = None,
 ) -> None:
-    """Find out from a log with waits how users react to the queue, and what is chance."""
+    """Find out from a log with waits how users react to the queue, and what is chance.
+
+    With ``--regulation``, how much they regulate one another through the machine; no waits needed.
+    """
     from onega.experiment.users import feedback as module
 
     frame = _frame(hours)
     log = read_trace(
         trace, format=format, map_file=map_file, columns=column, timezone=timezone, procs=procs
     )
+    if regulation:
+        _regulation(log, policy, draws, seed, json=json)
+        return
     with progress("feedback"):
         result = module.feedback(log, hours=frame, permutations=permutations, level=level, rng=seed)
     remark_report(result.report)
@@ -76,6 +100,31 @@ def feedback(
         emit_json(result.summary())
     else:
         _print(result)
+
+
+def _regulation(log: Workload, policy: str, draws: int, seed: int | None, *, json: bool) -> None:
+    from onega.experiment.users.regulation import regulation
+    from onega.traces.cleaning import simulable
+
+    usable, left_out = simulable(log)
+    remark_report(left_out)
+    with progress("regulation"):
+        result = regulation(usable, policy=policy, draws=draws, rng=seed)
+    if json:
+        emit_json(result.summary())
+        return
+    rows = [
+        (row["surrogate"], f"{row['ratio']:.2f}", f"{row['low']:.2f}–{row['high']:.2f}",
+         f"{row['least']:.2f}–{row['most']:.2f}", row["destroys"])
+        for row in result.to_polars().to_dicts()
+    ]  # fmt: skip
+    title = f"Mean wait over the log's own ({humanise_seconds(result.wait)}), {draws} draws each"
+    emit_table(title, rows, ("surrogate", "ratio", "95 % interval", "draws", "what it destroys"))
+    if result.within is not None:
+        out().print(
+            "Users moved by any number of weeks wait as long as the log's if they wait for results "
+            f"of the last {humanise_seconds(result.within)} before they go on."
+        )
 
 
 def _frame(text: str | None) -> tuple[int, int] | None:

@@ -153,9 +153,6 @@ def _check(*, population: float, discouragement: float, reactions: Collection[st
 
 def _people(users: ReactiveUsers, population: float, random: np.random.Generator) -> _Lines:
     """Lay out everybody's jobs: the log's users, or some of them, and copies in other weeks."""
-    submit = users.baseline.workload.column("submit")
-    first = float(submit[0])
-    weeks = max(1, math.ceil((float(submit[-1]) - first + 1) / WEEK))
     everybody = np.arange(users.users.size)
     whole, part = divmod(population, 1)
     some = random.permutation(everybody)[: round(part * everybody.size)]
@@ -165,22 +162,50 @@ def _people(users: ReactiveUsers, population: float, random: np.random.Generator
     size = 0
     for copy in range(int(whole) + (some.size > 0)):
         chosen = np.isin(users.user, everybody if copy < whole else some)
+        turn = np.zeros(everybody.size, np.int64)
         if copy == 0:
             chosen |= users.user < 0  # nobody's jobs are there once
-        row = np.flatnonzero(chosen)
-        moved = np.zeros(row.size)
-        if copy > 0:
-            turn = random.integers(0, weeks, everybody.size)[users.user[row]] * WEEK
-            moved = (submit[row] - first + turn) % (weeks * WEEK) - (submit[row] - first)
-        place = np.full(users.user.size, -1)
-        place[row] = np.arange(row.size)
-        after = np.where(users.after[row] >= 0, place[users.after[row]], -1)
-        # Where a copy's history goes on at the beginning of the span, nobody waits across it.
-        after[(after >= 0) & (moved[after] != moved)] = -1
-        after[after >= 0] += size
-        parts.append(_Lines(row, moved, np.full(row.size, copy), after))
-        size += row.size
+        else:
+            turn = random.integers(0, weeks_of(users), everybody.size)
+        one = _turned(users, np.flatnonzero(chosen), turn)
+        after = np.where(one.after >= 0, one.after + size, -1)
+        parts.append(one._replace(copy=np.full(one.row.size, copy), after=after))
+        size += one.row.size
     return _Lines(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _turned(users: ReactiveUsers, row: Ints, turn: Ints) -> _Lines:
+    """Move users' whole histories by numbers of weeks, round the log's span."""
+    since = users.baseline.workload.column("submit")[row]
+    since = since - users.baseline.workload.column("submit")[0]
+    known = users.user[row] >= 0
+    by = np.where(known, turn[users.user[row]], 0) * WEEK
+    moved = np.where(by == 0, 0.0, (since + by) % (weeks_of(users) * WEEK) - since)
+    place = np.full(users.user.size, -1)
+    place[row] = np.arange(row.size)
+    after = np.where(users.after[row] >= 0, place[users.after[row]], -1)
+    # Where a history goes on at the beginning of the span, nobody waits across it.
+    after[(after >= 0) & (moved[after] != moved)] = -1
+    return _Lines(row, moved, np.zeros(row.size, np.int64), after)
+
+
+def weeks_of(users: ReactiveUsers) -> int:
+    """How many weeks the log has, the last one perhaps in part."""
+    submit = users.baseline.workload.column("submit")
+    return max(1, math.ceil((float(submit[-1]) - float(submit[0]) + 1) / WEEK))
+
+
+def moved_users(users: ReactiveUsers, turn: Ints, *, closed: bool) -> Schedule:
+    """Simulate users whose histories are moved by numbers of weeks, on their own machine.
+
+    Closed, they wait for their results as they did where they stood in the log.
+    """
+    rule = _rule(users, users.baseline.policy)
+    run = _Run(users, users.baseline.cluster, rule, seed_sequence(0))
+    lines = _turned(users, np.arange(users.user.size), turn)
+    run.prepare(lines, ("thinks",) if closed else ())
+    run.go()
+    return run.schedule((f"users' histories moved by weeks, {'closed' if closed else 'open'}",))
 
 
 class _Run:

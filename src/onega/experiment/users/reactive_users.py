@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -113,6 +113,12 @@ class ReactiveUsers:
             baseline, float(within), after, user, users.astype(np.int64), coefficients, cuts,
             levels, left_out + Report.of([nobody, *remarks]),
         )  # fmt: skip
+
+    def waiting_within(self, within: float) -> ReactiveUsers:
+        """Return the same users with another H."""
+        submit = self.baseline.workload.column("submit")
+        after = last_finished(self.user, submit, self.baseline.end, within)
+        return replace(self, within=float(within), after=after)
 
     def discouragement(self) -> float:
         """Slope of "no job of its user waited for this one" over the level of W, within users.
