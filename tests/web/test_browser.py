@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import onega
@@ -208,6 +209,104 @@ def test_the_schedule_obeys_the_keyboard(browser, compared):
     browser.until(lambda: browser.text("[data-where]") != before, "another stretch")
     picture.send_keys(Keys.HOME)
     browser.until(lambda: browser.viewer_ready() == pytest.approx(whole), "all of it")
+
+
+DAY, HOUR, MINUTE = 86400.0, 3600.0, 60.0
+NEW_YEAR = 1_704_067_200.0  # 2024-01-01 00:00 UTC
+
+
+@pytest.fixture(scope="module")
+def dated(client, tmp_path_factory):
+    """Four jobs that take the whole machine for a day each, after waits of all four kinds."""
+    wait = np.array([0.0, 30 * MINUTE, 5 * HOUR, 2 * DAY])
+    start = np.arange(4) * DAY + 2 * DAY
+    log = onega.Workload(
+        {
+            "submit": start - wait,
+            "wait": wait,
+            "runtime": np.full(4, DAY),
+            "procs": np.full(4, 4),
+        },
+        onega.Meta(procs=4, epoch=NEW_YEAR, timezone="Europe/Stockholm"),
+    )
+    path = tmp_path_factory.mktemp("dated") / "dated.swf"
+    onega.write(log, path)
+    item = client.upload(path.read_bytes(), name="dated.swf")
+    return item, client.run(item, "observed")
+
+
+def test_the_legend_has_the_colours_of_the_jobs(browser, dated):
+    """From left to right the jobs waited longer and longer, in the order of the legend."""
+    browser.open(f"/compare?runs={dated[1]['id']}")
+    browser.viewer_ready()
+    words = [one.text for one in browser.all(".legend li")]
+    assert words == ["started within a minute", "waited up to an hour", "up to a day", "longer"]
+    legend, seen = browser.driver.execute_script(
+        """
+        const dots = [...document.querySelectorAll(".legend .dot")];
+        const legend = dots.map((one) => getComputedStyle(one).backgroundColor.match(/\\d+/g));
+        const canvas = document.querySelector(".lane canvas");
+        const pen = canvas.getContext("2d");
+        const row = Math.round(0.6 * canvas.height);
+        const { data } = pen.getImageData(0, row, canvas.width, 1);
+        const seen = [];
+        for (let at = 160; at < data.length; at += 4) seen.push([...data.slice(at, at + 4)]);
+        return [legend.map((one) => one.slice(0, 3).map(Number)), seen];
+        """
+    )
+
+    def nearest(pixel):
+        apart = [max(abs(a - b) for a, b in zip(pixel, one, strict=False)) for one in legend]
+        return apart.index(min(apart)) if pixel[3] > 128 and min(apart) < 6 else None
+
+    order = [kind for kind in map(nearest, seen) if kind is not None]
+    assert len(order) > 0.9 * len(seen)
+    assert list(dict.fromkeys(order)) == [0, 1, 2, 3]
+    assert order == sorted(order)
+
+
+def test_one_can_jump_to_a_date(browser, dated):
+    """The date is the machine's own: midnight in Stockholm is 23:00 UTC."""
+    browser.open(f"/compare?runs={dated[1]['id']}")
+    browser.viewer_ready()
+    field = browser.find("[data-goto]")
+    assert field.get_attribute("min") == "2024-01-03T01:00"
+    assert field.get_attribute("max") == "2024-01-07T01:00"
+    browser.driver.execute_script(
+        "arguments[0].value = '2024-01-05T00:00';"
+        "arguments[0].dispatchEvent(new Event('change', {bubbles: true}))",
+        field,
+    )
+    where = "2024-01-05 00:00 to 2024-01-06 00:00 (24 h) Europe/Stockholm"
+    browser.until(lambda: browser.text("[data-where]").startswith(where), "that day")
+    assert browser.viewer_ready() == pytest.approx(DAY)
+    # 23 hours of one job and one of the next: both are in view, the other two aren't.
+    assert browser.find("[data-run]").get_attribute("data-jobs") == "2"
+
+
+def test_the_form_takes_a_window(browser, client, dated):
+    item, _ = dated
+    browser.open(f"/logs/{item['id']}")
+    start = browser.find("[name=window_from]")
+    assert not start.is_displayed()
+    browser.click("#rates summary")
+    assert not browser.find("[name=rate_high]").is_displayed()  # of one fixed rate
+    browser.driver.execute_script(
+        "const [form] = arguments; form.elements.window.value = 'given';"
+        "form.elements.window.dispatchEvent(new Event('change', {bubbles: true}));",
+        browser.find("#runs"),
+    )
+    assert start.is_displayed()
+    start.send_keys("2024-01-04")
+    browser.find("[name=window_to]").send_keys("2024-01-07")
+    browser.click("#runs button[type=submit]")
+    browser.until(
+        lambda: "easy, over 2024-01-04..2024-01-07" in browser.text("#run-list"), "the runs"
+    )
+    browser.until(lambda: len(browser.all("#run-list tbody a")) == 3, "finished runs")
+    runs = client.get("/api/runs", params={"log": item["id"]}).json()
+    assert {run["request"]["window"] for run in runs} == {"log", "2024-01-04..2024-01-07"}
+    assert browser.complaints() == []
 
 
 def test_results_can_be_downloaded(browser, client, compared):
