@@ -1,4 +1,4 @@
-"""The exact stability constant at real machine sizes, and what it saves against the seed's sums.
+"""The exact stability constant at real machine sizes, and what it saves against the paper's sums.
 
 Ratios tell a slow machine from a slow program: the constant of 10⁵ servers against one FFT of that
 size, 10⁶ against 10⁵, the exact method against partitions and against Monte Carlo of equal worth.

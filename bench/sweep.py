@@ -1,6 +1,6 @@
 """Sweeps: two threads against one on 200 runs of KTH, what a run costs beside itself, the store.
 
-The sweep is the one of DESIGN's users: policies × machine sizes on an archive log. The overhead is
+The sweep is the one of a planner: policies × machine sizes on an archive log. The overhead is
 what a run in a sweep on one thread takes longer than `simulate(…).summary()` alone: handing it out,
 storing it, counting. The store alone is measured in processor time, on made-up runs.
 """

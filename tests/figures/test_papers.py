@@ -1,4 +1,4 @@
-"""Figures that only the seeds draw: what is drawn is what was given."""
+"""Figures that only the papers have: what is drawn is what was given."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_gamma_maximum_likelihood():
     assert scale == pytest.approx(50, rel=0.03)
 
 
-# ---------------------------------------------------------------- the seed's chains
+# ---------------------------------------------------------------- the thesis's chains
 
 
 def seed_values(levels, quality, top, path, uniforms, *, whole=True):

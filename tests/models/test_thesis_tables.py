@@ -1,4 +1,4 @@
-"""What the models owe on archive logs: the seed's tables, and better."""
+"""What the models owe on archive logs: the thesis's tables, and better."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seed 004, (1) and (2), written as plainly as possible: dictionaries and loops."""
+"""Baranov et al. (2019), (1) and (2), written as plainly as possible: dictionaries and loops."""
 
 from __future__ import annotations
 

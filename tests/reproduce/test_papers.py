@@ -1,4 +1,4 @@
-"""Seeds 000, 001, 003 and 004: formulas that must agree, experiments that must be defined."""
+"""Papers: formulas that must agree, experiments that must be defined."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 
 from onega.figures.theme import styled
 from onega.pages import to_markdown
-from onega.reproduce.result import Absent, Chapter, Reproduction, SeedFigure, SeedTable, Value
+from onega.reproduce.result import Absent, Chapter, PrintedFigure, PrintedTable, Reproduction, Value
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_words(value, words, printed):
 
 def made():
     rows = (("KTH", (Value(0.04, 0.04), Value(0.2, 0.1))), ("mine", (Value(0.5), Value(0.6))))
-    table = SeedTable("Table 3.4", "relations", ("log", "cor₀", "cor₁"), rows, ("because",))
+    table = PrintedTable("Table 3.4", "relations", ("log", "cor₀", "cor₁"), rows, ("because",))
     drawn = []
 
     def draw():
         drawn.append(1)
         return styled(go.Figure(go.Bar(x=[1], y=[2])), "Bars", "one of them")
 
-    figure = SeedFigure("Figure 1", "bars", draw, ("as the seed says",))
+    figure = PrintedFigure("Figure 1", "bars", draw, ("as the paper says",))
     result = Reproduction(
         "song", "Reproduced", ("KTH",), (Chapter("One", (table, figure)),),
         (Absent("Figure 9", "no data"),), ("seed 1",),
@@ -89,7 +89,7 @@ def test_figures_are_drawn_for_a_page_only():
     assert drawn
     assert "**0.20** / 0.10" in text
     assert "- because" in text
-    assert "- as the seed says" in text
+    assert "- as the paper says" in text
     assert "- **Figure 9**: no data" in text
 
 

@@ -140,7 +140,7 @@ def test_summary_is_the_integral_of_the_series(workload, policy, ties, control):
     makespan = time[-1] - time[0]
     busy, rate = system["busy"].to_numpy(), system["rate"].to_numpy()
     waiting, running = system["waiting"].to_numpy(), system["running"].to_numpy()
-    wasted = integral((8 - busy) * rate * (waiting > 0))  # seed 001, (10)
+    wasted = integral((8 - busy) * rate * (waiting > 0))  # Rumyantsev et al. (2018), (10)
     expected = {
         "makespan": makespan,
         "utilisation": integral(busy) / (8 * makespan),

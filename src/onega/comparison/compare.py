@@ -1,4 +1,4 @@
-"""How like a log its model's jobs are: the static and temporal figures of seed 002, §3.3."""
+"""How like a log its model's jobs are: the static and temporal figures of Song (2006), §3.3."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Comparison(Plottable):
         """(synthetic SA − original SA) / original SA (3.11), per job.
 
         Per job, so that workloads of different lengths can be compared; with as many jobs as the
-        log it is the seed's figure.
+        log it is the thesis's figure.
         """
         return self.synthetic.area / self.real.area - 1
 

@@ -64,7 +64,7 @@ AS_PRINTED: Final = "easy-2018"
 """Backfilling as Rumyantsev et al. (2018) print it: for first come, first served only."""
 BACKFILLS: Final = ("easy", "conservative", AS_PRINTED)
 TIES: Final = ("instant", "event")
-"""Rules for what happens at one instant (DESIGN §4)."""
+"""Rules for what happens at one instant (docs/conventions.md)."""
 ALIASES: Final = {
     "easy": "fcfs+easy",
     "conservative": "fcfs+conservative",

@@ -1,4 +1,4 @@
-"""Figures of a described log: those that seed 002 draws, and its tables as pictures."""
+"""Figures of a described log: those that Song (2006) draws, and its tables as pictures."""
 
 from __future__ import annotations
 

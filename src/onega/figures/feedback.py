@@ -20,7 +20,7 @@ _ATTRIBUTE: Final = {"R": ("run time", 3600.0, "hours"), "P": ("width", 1.0, "pr
 
 
 def curves(result: Feedback, *, hours: tuple[int, int] | None = None) -> go.Figure:
-    """Draw mean run time and width at each level of W and O (Figs 6.2–6.4 of seed 002)."""
+    """Draw mean run time and width at each level of W and O (Figs 6.2–6.4 of Song 2006)."""
     table = result.curves(hours=hours)
     titles = [f"{_ATTRIBUTE[name[1]][0]} and {_FACTOR[name[0]]}" for name, _, _ in _PANELS]
     figure = make_subplots(2, 2, subplot_titles=titles, vertical_spacing=0.17)

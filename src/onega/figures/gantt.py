@@ -1,8 +1,8 @@
 """Who ran where and when: jobs packed onto processors, and each job's waiting and running.
 
-Seed 001's Figure 2. A schedule says how many processors a job had, not which; the packing here
-gives each job the lowest stretch of free processors that is long enough, or, if none is, the lowest
-free processors. It never needs more of them than the schedule had busy.
+Figure 2 of Rumyantsev et al. (2018). A schedule says how many processors a job had, not which; the
+packing here gives each job the lowest stretch of free processors that is long enough, or, if none
+is, the lowest free processors. It never needs more of them than the schedule had busy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
 
 JOBS: Final = 500
-"""As many jobs as the seed's figure shows."""
+"""As many jobs as the paper's figure shows."""
 
 MOST_RECTANGLES: Final = 6000
 

@@ -1,4 +1,4 @@
-"""Figures of tasks that are cut off: states, and P_serv against the mean limit (seed 003)."""
+"""Tasks that are cut off: states, P_serv against the mean limit (Zayats et al. 2024)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def probability_curve(first: int, probabilities: npt.NDArray[np.float64]) -> go.
 
 
 def p_serv(result: Limits, widths: Sequence[str] = (), points: int = 200) -> go.Figure:
-    """P_serv against the mean limit (Figures 3 and 4 of seed 003).
+    """P_serv against the mean limit (Figures 3 and 4 of Zayats et al. 2024).
 
     ``widths`` are further distributions to draw beside the result's own, as texts:
     ``["fixed:1", "fixed:3", "fixed:5"]`` with μ = 1 gives Figure 4.

@@ -1,4 +1,4 @@
-"""Figures that only the seeds draw: accuracies and Beta shapes (002), the trade-off (001)."""
+"""Figures that only the papers have: accuracies and Beta shapes (Song), the trade-off."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _SHARE = np.linspace(0, 1, 1001)
 
 
 def time_cdfs(curves: Mapping[str, Floats], title: str) -> go.Figure:
-    """Distribution functions of times over each other (Figs 4.3, 4.5, 4.6 of seed 002)."""
+    """Distribution functions of times over each other (Figs 4.3, 4.5, 4.6 of Song 2006)."""
     figure = _cdfs(curves, "%{y:.1f} % at most %{x:,.4g} s")
     figure.update_xaxes(time_axis("estimated run time"))
     return styled(figure, "Estimated run times", title)
 
 
 def accuracies(curves: Mapping[str, Floats]) -> go.Figure:
-    """Distribution functions of the accuracy, run time / estimate (Fig. 4.2 of seed 002)."""
+    """Distribution functions of the accuracy, run time / estimate (Fig. 4.2 of Song 2006)."""
     figure = _cdfs(curves, "%{y:.1f} % at most %{x:.3f}")
     figure.update_xaxes(axis("accuracy", "run time / estimate"), range=[0, 1.15])
     return styled(figure, "Accuracy of estimates", "the Beta model beside the log")
@@ -56,7 +56,7 @@ def _cdfs(curves: Mapping[str, Floats], hover: str) -> go.Figure:
 def beta_shapes(
     runtime: Floats, p: Floats, q: Floats, line: Callable[[Floats], tuple[Floats, Floats]]
 ) -> go.Figure:
-    """P and q of every class of run times and the fitted lines (Fig. 4.4 of seed 002)."""
+    """P and q of every class of run times and the fitted lines (Fig. 4.4 of Song 2006)."""
     figure = go.Figure()
     at = np.geomspace(runtime.min(), runtime.max(), 200)
     for name, points, fitted, colour in zip(
@@ -79,7 +79,7 @@ def beta_shapes(
 
 
 def waiting(jobs: npt.NDArray[np.int64]) -> go.Figure:
-    """Histogram of the jobs that wait when one is submitted (Fig. 6.1 of seed 002)."""
+    """Histogram of the jobs that wait when one is submitted (Fig. 6.1 of Song 2006)."""
     counts = np.bincount(jobs)
     figure = go.Figure(
         go.Bar(
@@ -95,7 +95,10 @@ def waiting(jobs: npt.NDArray[np.int64]) -> go.Figure:
 
 
 def trade_off(table: pl.DataFrame) -> go.Figure:
-    """Mean power against mean remaining work, one point a threshold (Fig. 3 of seed 001)."""
+    """Mean power against mean remaining work, one point a threshold.
+
+    Figure 3 of Rumyantsev et al. (2018).
+    """
     hours = table["mean_workload"] / 3600
     figure = go.Figure(
         go.Scatter(
@@ -117,7 +120,7 @@ def trade_off(table: pl.DataFrame) -> go.Figure:
 
 
 def measure_along(sizes: list[int], curves: Mapping[str, list[float]]) -> go.Figure:
-    """P over the first jobs of a stream (Table I of seed 004 as curves)."""
+    """P over the first jobs of a stream (Table I of Baranov et al. (2019) as curves)."""
     figure = go.Figure()
     for place, (name, values) in enumerate(curves.items()):
         line: dict[str, Any] = {"color": COLOURS[place % len(COLOURS)], "width": 2}

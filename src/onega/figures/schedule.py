@@ -1,4 +1,4 @@
-"""Figures of a schedule: seed 001's Figures 1 and 2, load, queue, waits, slowdown, power."""
+"""Figures of a schedule: work, load, queue, waits, slowdown, power."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CDF_POINTS: Final = 2000
 
 
 def workload(schedule: Schedule, window: Window | None = None) -> go.Figure:
-    """Remaining work, jobs in service and rate over time (seed 001, Figure 1).
+    """Remaining work, jobs in service and rate over time (Rumyantsev et al. 2018, Figure 1).
 
     ``window`` = (from, to) in seconds after the log's epoch; all of it by default.
     """
@@ -107,7 +107,10 @@ def queue(schedule: Schedule, window: Window | None = None) -> go.Figure:
 
 
 def power(schedule: Schedule, window: Window | None = None) -> go.Figure:
-    """Power of busy and of idle processors, as means over hours, days or weeks (seed 001, (11))."""
+    """Power of busy and of idle processors, as means over hours, days or weeks.
+
+    Rumyantsev et al. (2018), (11).
+    """
     if schedule.cluster.power is None:
         raise SimulationError("no power was given, so there is none to draw; simulate with power=")
     table = _system(schedule, window)

@@ -64,7 +64,7 @@ def front(result: TradeOff) -> go.Figure:
 def bands(result: TradeOff) -> go.Figure:
     """Draw cost against pain in the order of the machines: every replicate, and their mean.
 
-    With thresholds as machines this is seed 001's Figure 3 over replicates.
+    With thresholds as machines this is Rumyantsev et al.'s (2018) Figure 3 over replicates.
     """
     found = result.replicates
     x, y = (found.values[:, :, found.measures.index(one)] for one in (result.pain, result.cost))

@@ -26,7 +26,7 @@ _SHARES: Final = {
 
 
 def scatter(grouping: UserGrouping) -> go.Figure:
-    """Draw the jobs of each group, run time over width (Figs 5.4–5.7 of seed 002)."""
+    """Draw the jobs of each group, run time over width (Figs 5.4–5.7 of Song 2006)."""
     table = grouping.to_polars()
     titles = [
         f"group {row['group']}: {row['share_of_area']:.1%} of the area,<br>"

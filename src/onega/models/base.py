@@ -181,7 +181,7 @@ class WorkloadModel(Plottable, Part):
         load
             Offered load Σ procs·runtime / (machine · span) to reach, the span being the time from
             the first to the last submission: the arrival rate changes, the daily cycle stays
-            (seed 002, §2.2). None keeps the rate as learnt.
+            (Song 2006, §2.2). None keeps the rate as learnt.
         machine
             The machine that the jobs are for, or its processors; the model's own by default. On a
             smaller machine, jobs that don't fit are cut to it, and the provenance says how many.

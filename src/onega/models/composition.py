@@ -1,4 +1,4 @@
-"""One model out of parts (seed 002, chapter 7): arrivals of one log, jobs of another."""
+"""One model out of parts (Song 2006, chapter 7): arrivals of one log, jobs of another."""
 
 from __future__ import annotations
 

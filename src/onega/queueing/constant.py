@@ -1,6 +1,6 @@
 """The stability constant C of the FCFS multiserver-job queue, by four methods.
 
-Seed 000: jobs take N servers at once for an exponential time S, one law for all widths, and are
+Rumyantsev (2014): jobs take N servers at once for an exponential time S, one law for all, and are
 served first come, first served on s servers. The queue is stable if and only if λ·C·E[S] < 1 (3).
 C = E[1/ν(s)], where ν(s) is how many jobs, drawn one after another, fit into s servers (4): a
 saturated machine serves ν jobs at a time, and C is the mean time per job in units of E[S].
@@ -82,7 +82,7 @@ def stability_constant(
     confidence: float = 0.95,
     rng: Rng = None,
 ) -> Constant:
-    """C of seed 000 (4) for a machine of ``procs`` servers.
+    """C of Rumyantsev (2014), (4) for a machine of ``procs`` servers.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def stability_constant(
     procs
         Servers; at least the widest job.
     method
-        ``exact``; ``partitions``, seed 000 (9) as printed (its (8) lacks 1/Σn); ``enumeration``,
-        seed 000 (4) word by word, for tiny machines; ``montecarlo``, seed 000 (10).
+        ``exact``; ``partitions``, (9) of the paper as printed (its (8) lacks 1/Σn);
+        ``enumeration``, its (4) word by word, for tiny machines; ``montecarlo``, its (10).
     draws, confidence, rng
         For ``montecarlo``: how many phases are drawn, the interval's level, the randomness.
     """

@@ -149,7 +149,9 @@ def switched_throughput(
     p_arrival: float,
     p_departure: float,
 ) -> float:
-    """Largest stable arrival rate under random switching between two speeds (seed 001, II).
+    """Largest stable arrival rate where two speeds switch at random.
+
+    The rule is Rumyantsev et al. (2018), II.
 
     Arrivals keep coming at rate λ while the queue is long, and each switches low → high with
     probability ``p_arrival``; so the throughput T(λ) of the saturated chain depends on λ, and the

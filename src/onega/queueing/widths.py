@@ -110,7 +110,7 @@ class Widths:
     def parse(cls, text: str) -> Widths:
         """Read a text.
 
-        ``fixed:4`` (always 4), ``geometric:0.3`` (P(k) = (1−α)α^(k−1), seed 003 (27)),
+        ``fixed:4`` (always 4), ``geometric:0.3`` (P(k) = (1−α)α^(k−1), Zayats et al. (2024), (27)),
         ``poisson:2.5`` (Poisson of parameter 2.5 given that it isn't 0), ``uniform:16`` (1…16),
         ``uniform:8-16``, ``list:1:0.5,2:0.5``, ``1:0.5,2:0.5``, or ``0.5,0.3,0.2`` (p_1, p_2, p_3).
         """
@@ -144,7 +144,7 @@ class Widths:
         return int(self.values[-1])
 
     def pgf(self, z: float) -> float:
-        """Q(z) = Σ p_k z^k (seed 003 (18)), 0 ≤ z ≤ 1."""
+        """Q(z) = Σ p_k z^k (Zayats et al. 2024, (18)), 0 ≤ z ≤ 1."""
         return float(np.dot(self.probs, np.power(float(z), self.values)))
 
     def within(self, servers: float) -> Widths:

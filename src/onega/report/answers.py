@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from onega.report.models import ModelAnswers
 
 GROUPS: Final = 4
-"""Groups of users: so many describe most logs (seed 002, §5.4.1)."""
+"""Groups of users: so many describe most logs (Song 2006, §5.4.1)."""
 
 PRECISION: Final = 0.03
 """Relative half-width of the interval of a measured throughput."""

@@ -1,1 +1,1 @@
-"""The seeds' tables and figures again, ours beside the printed values (layer: app)."""
+"""The tables and figures of published work again, ours beside the printed values (layer: app)."""

@@ -1,4 +1,4 @@
-"""``onega reproduce adequacy``: seed 004's Table I from two runs of one stream.
+"""``onega reproduce adequacy``: Baranov et al.'s (2019) Table I from two runs of one stream.
 
 The runs are two logs with waits, or a folder that ``onega virtual --repeat`` has written. The
 stream is also simulated under policies, so that the model's distance stands beside the real
@@ -20,7 +20,7 @@ from onega.core.policy import SLURM, Policy
 from onega.core.slurm.parameters import SlurmParameters
 from onega.core.workload.workload import Workload
 from onega.reproduce.printed_others import TABLE_I, TITLES
-from onega.reproduce.result import Absent, Chapter, Reproduction, SeedFigure, SeedTable, Value
+from onega.reproduce.result import Absent, Chapter, PrintedFigure, PrintedTable, Reproduction, Value
 
 NAME = "adequacy"
 POLICIES = ("fcfs", "easy", "conservative", "slurm")
@@ -104,7 +104,7 @@ def reproduce_adequacy(
         tuple(names),
         tuple(chapters),
         absent,
-        ("P = √(Σ(V_i − v_i)²/n) of residence times, seconds (seed 004, (2)).",),
+        ("P = √(Σ(V_i − v_i)²/n) of residence times, seconds (Baranov et al. 2019, (2)).",),
     )
 
 
@@ -137,8 +137,8 @@ def _self_chapter(pairs: dict[str, Adequacy]) -> Chapter:
         "beside ours to be compared in kind. P depends on the load by two orders of magnitude, "
         "and grows along a stream where a queue builds up (docs/adequacy.md).",
     )
-    table = SeedTable("Table I", "the system against itself", tuple(columns), tuple(rows), notes)
-    along = SeedFigure("Table I, as a curve", "P along the stream", partial(first.plot, "along"))
+    table = PrintedTable("Table I", "the system against itself", tuple(columns), tuple(rows), notes)
+    along = PrintedFigure("Table I, as a curve", "P along the stream", partial(first.plot, "along"))
     return Chapter("The reference value", (table, along))
 
 
@@ -166,9 +166,9 @@ def _model_chapter(
         if progress is not None:
             progress(place / len(policies))
     columns = ("P in seconds, first jobs", *(f"{size:,}" for size in sizes), "mean wait, s")
-    table = SeedTable("Models", "models beside the system's own repeatability", columns,
+    table = PrintedTable("Models", "models beside the system's own repeatability", columns,
                       tuple(rows), (_verdict(pairs, curves),))  # fmt: skip
-    figure = SeedFigure("Models, as curves", "P along the stream",
+    figure = PrintedFigure("Models, as curves", "P along the stream",
                         partial(measure_along, list(sizes), curves))  # fmt: skip
     return Chapter("Models beside it", (table, figure))
 

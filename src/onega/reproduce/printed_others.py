@@ -1,7 +1,7 @@
-"""What seeds 000, 001, 003 and 004 print, and what the R package hpcwld answers.
+"""What the papers beside Song's thesis print, and what the R package hpcwld answers.
 
-hpcwld is the software that seeds 000 and 001 describe; its answers were made with its own
-functions ``StabC`` and ``Wld`` on the inputs named.
+hpcwld is the software of Rumyantsev (2014) and Rumyantsev et al. (2018); its answers were made with
+its own functions ``StabC`` and ``Wld`` on the inputs named.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from typing import Final
 
 TITLES: Final = {
     "rumyantsev-2014": "A. Rumyantsev, Evaluating the Stability of Supercomputer Workload Model "
-    "(2014, seed 000)",
-    "rumyantsev-2018": "A. Rumyantsev et al., stochastic recursions of a cluster with service-rate "
-    "control (2018, seed 001)",
-    "limits": "M/M/∞ with a random number of servers and limited execution (seed 003)",
-    "adequacy": "The adequacy measure of job management system models (seed 004)",
+    "(2014)",
+    "rumyantsev-2018": "A. Rumyantsev, T. Morozova, R. Basmadjian, Discrete-Event Modeling of a "
+    "High-Performance Computing Cluster with Service Rate Control (2018)",
+    "limits": "O. Zayats et al., Model of a supercomputer cluster in the form of a queueing system "
+    "with a random limit on the execution time of applied tasks (2024)",
+    "adequacy": "A. Baranov et al., Measure of Adequacy for the Supercomputer Job Management "
+    "System Model (2019)",
 }
 
 HPCWLD_C: Final = (  # widths, servers, hpcwld's StabC
@@ -29,7 +31,7 @@ HPCWLD_KTH: Final = {  # 28 467 jobs of KTH-SP2 on 100 servers
     "max_delay": 1018341.0,
 }
 
-# Seed 001, IV: the log of the Karelian Research Centre and the parameters of the experiment.
+# Rumyantsev et al. (2018), IV: the log of the Karelian Research Centre, and its experiment.
 KRC_JOBS: Final = 9389
 KRC_SERVERS: Final = 80
 KRC_DAYS: Final = 380  # 02.04.2011 to 16.04.2012
@@ -39,7 +41,7 @@ KRC_BUSY: Final = (0.041, 0.034)
 KRC_K: Final = (1e5, 3e5)
 KRC_THRESHOLDS: Final = tuple(1e5 * step for step in range(31))
 
-TABLE_I: Final = {  # seed 004: first jobs → P in seconds, different jobs
+TABLE_I: Final = {  # Baranov et al. (2019): first jobs → P in seconds, different jobs
     50: (0.0, 0),
     100: (12.0, 4),
     250: (11.4, 13),

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One figure: ours, and what the seed prints for it.
+    """One figure: ours, and what the paper prints for it.
 
     Attributes
     ----------
     ours
         A number or a word; None if the log can't give it.
     printed
-        The same from the seed; None if it prints none for this log.
+        The same in print; None if it prints none for this log.
     digits
         Digits after the point, as printed.
     spread
@@ -41,7 +41,7 @@ class Value:
     def agrees(self) -> bool | None:
         """Whether ours is the printed one; None if there is nothing to compare.
 
-        Rounded as printed, numbers agree within one unit of the last digit (the seeds sometimes cut
+        Rounded as printed, numbers agree within one unit of the last digit (papers sometimes cut
         digits off instead of rounding), whole numbers if they are equal. A random draw may be off
         by two standard deviations more, since the printed one is a draw too.
         """
@@ -78,7 +78,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class SeedTable:
+class PrintedTable:
     """A numbered table: the first column names the rows."""
 
     label: str
@@ -98,8 +98,8 @@ class SeedTable:
 
 
 @dataclass(frozen=True, slots=True)
-class SeedFigure:
-    """A numbered figure, drawn when a page is made; what the seed says about it, and ours."""
+class PrintedFigure:
+    """A numbered figure, drawn when a page is made; what the paper says about it, and ours."""
 
     label: str
     title: str
@@ -126,7 +126,7 @@ class Chapter:
     """Tables and figures that belong together."""
 
     title: str
-    items: tuple[SeedTable | SeedFigure, ...]
+    items: tuple[PrintedTable | PrintedFigure, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +154,13 @@ class Reproduction:
     absent: tuple[Absent, ...] = ()
     provenance: tuple[str, ...] = ()
 
-    def tables(self) -> tuple[SeedTable, ...]:
+    def tables(self) -> tuple[PrintedTable, ...]:
         """Return the tables."""
-        return tuple(one for one in self._items() if isinstance(one, SeedTable))
+        return tuple(one for one in self._items() if isinstance(one, PrintedTable))
 
-    def figures(self) -> tuple[SeedFigure, ...]:
+    def figures(self) -> tuple[PrintedFigure, ...]:
         """Return the figures."""
-        return tuple(one for one in self._items() if isinstance(one, SeedFigure))
+        return tuple(one for one in self._items() if isinstance(one, PrintedFigure))
 
     def to_polars(self) -> pl.DataFrame:
         """One row per value: label, row, column, ours, printed (as text), agrees."""
@@ -197,7 +197,7 @@ class Reproduction:
         flat = self.summary()
         made = f"{flat['tables']} tables and {flat['figures']} figures made"
         if not flat["compared"]:
-            return f"{made}; the seed prints no values for what was given."
+            return f"{made}; the paper prints no values for what was given."
         return (
             f"{made}; {flat['agree']} of {flat['compared']} printed values come out as printed "
             "(within one unit of the last digit, random draws within two standard deviations more)."
@@ -217,7 +217,7 @@ class Reproduction:
             about = "Ours, and the printed value beside it; no log is needed."
         return Document(self.title, about, tuple(sections), self.provenance)
 
-    def _items(self) -> Iterator[SeedTable | SeedFigure]:
+    def _items(self) -> Iterator[PrintedTable | PrintedFigure]:
         for chapter in self.chapters:
             yield from chapter.items
 

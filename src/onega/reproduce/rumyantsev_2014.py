@@ -1,4 +1,4 @@
-"""``onega reproduce rumyantsev-2014``: seed 000's formulas by every method, and on a log.
+"""``onega reproduce rumyantsev-2014``: Rumyantsev's (2014) formulas by every method, and on a log.
 
 The paper has no numbered tables or figures. What can be checked is that (4), (9) and (10) give one
 C, that they give what its software hpcwld answers, that the recursion (1), (2) gives the delays of
@@ -16,7 +16,7 @@ from onega.core.schedule.schedule import Schedule
 from onega.core.workload.workload import Workload
 from onega.queueing.constant import stability_constant
 from onega.reproduce.printed_others import HPCWLD_C, HPCWLD_KTH, TITLES
-from onega.reproduce.result import Absent, Chapter, Reproduction, SeedFigure, SeedTable, Value
+from onega.reproduce.result import Absent, Chapter, PrintedFigure, PrintedTable, Reproduction, Value
 from onega.reproduce.song.logs import song_name
 
 NAME = "rumyantsev-2014"
@@ -33,7 +33,7 @@ LAWS = {
 
 def reproduce_rumyantsev_2014(log: Workload | None = None, *, seed: int = 1) -> Reproduction:
     """Make C by every method beside each other and hpcwld; with a log its ρ and its delays."""
-    items: list[SeedTable | SeedFigure] = [constants(seed), small_constants(seed), laws(seed)]
+    items: list[PrintedTable | PrintedFigure] = [constants(seed), small_constants(seed), laws(seed)]
     chapters = [Chapter("The constant C", tuple(items))]
     absent = [Absent("tables and figures", "the paper has none; its equations are checked instead")]
     logs: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ def reproduce_rumyantsev_2014(log: Workload | None = None, *, seed: int = 1) -> 
     )  # fmt: skip
 
 
-def constants(seed: int) -> SeedTable:
+def constants(seed: int) -> PrintedTable:
     """C exactly and by Monte-Carlo, beside hpcwld's StabC."""
     rows = []
     for widths, servers, theirs in HPCWLD_C:
@@ -63,10 +63,10 @@ def constants(seed: int) -> SeedTable:
         values = (Value(exact, theirs, 9), Value(drawn.value, round(theirs, 3), 3, error))
         rows.append((f"{_law(widths)}, s = {servers}", values))
     columns = ("widths and servers", "C, exact", "C, Monte-Carlo (10)")
-    return SeedTable("Equations (9), (10)", "C beside hpcwld's StabC", columns, tuple(rows))
+    return PrintedTable("Equations (9), (10)", "C beside hpcwld's StabC", columns, tuple(rows))
 
 
-def small_constants(seed: int) -> SeedTable:
+def small_constants(seed: int) -> PrintedTable:
     """C by the definition (4), by partitions (9), and exactly: small machines."""
     rows = []
     for widths, servers in SMALL:
@@ -81,10 +81,10 @@ def small_constants(seed: int) -> SeedTable:
         "deduced: its right side lacks the factor 1/Σn by which the left one is divided.",
     )
     columns = ("widths and servers", "by (4)", "by (9)", "exact")
-    return SeedTable("Equations (4), (9)", "the same C three ways", columns, tuple(rows), notes)
+    return PrintedTable("Equations (4), (9)", "the same C three ways", columns, tuple(rows), notes)
 
 
-def laws(seed: int) -> SeedTable:
+def laws(seed: int) -> PrintedTable:
     """C for three laws of run times, exactly and by a saturated simulation: not one, but three."""
     from onega.experiment.stability.saturation import saturated_throughput
     from onega.queueing.saturated import law_constant
@@ -106,7 +106,7 @@ def laws(seed: int) -> SeedTable:
     columns = (f"widths {LAW_WIDTHS}, s = {LAW_SERVERS}; run times", "C", "C, saturated simulation",
                "C, as conjectured")  # fmt: skip
     title = "the criterion depends on the law of run times"
-    return SeedTable("Conjecture on (3)", title, columns, tuple(rows), notes)
+    return PrintedTable("Conjecture on (3)", title, columns, tuple(rows), notes)
 
 
 def _law(widths: str) -> str:
@@ -141,8 +141,8 @@ def _on_log(log: Workload) -> Chapter:
         ),
     )
     title = f"{song_name(log.meta.source)}: {len(jobs):,} jobs on {servers} servers"
-    table = SeedTable("Equations (1)–(3)", title, ("", "value"), rows)
-    figure = SeedFigure("Equation (3)", "ρ against the number of servers", answer.plot)
+    table = PrintedTable("Equations (1)–(3)", title, ("", "value"), rows)
+    figure = PrintedFigure("Equation (3)", "ρ against the number of servers", answer.plot)
     return Chapter("On a log", (table, figure))
 
 

@@ -1,4 +1,4 @@
-"""``onega reproduce rumyantsev-2018``: seed 001's experiment on the log of hpcwld.
+"""``onega reproduce rumyantsev-2018``: Rumyantsev et al.'s (2018) experiment on the log of hpcwld.
 
 The log (dataset HPC_KRC2: 9389 jobs of the cluster of the Karelian Research Centre, 80 cores) is
 cleaned as the paper asks, and first come, first served runs on 80 servers with rates 2.0 and 2.66
@@ -26,7 +26,7 @@ from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload
 from onega.experiment.planning.targets import mean_workload
 from onega.reproduce import printed_others as printed
-from onega.reproduce.result import Absent, Chapter, Reproduction, SeedFigure, SeedTable, Value
+from onega.reproduce.result import Absent, Chapter, PrintedFigure, PrintedTable, Reproduction, Value
 
 NAME = "rumyantsev-2018"
 FIRST, COUNT = 7000, 500
@@ -57,7 +57,7 @@ class Experiment:
         return cls(cleaned, len(log), float(submit.max() - submit.min()) / 86400, report)
 
     def run(self, k_low: float, k_high: float, busy: tuple[float, float]) -> Schedule:
-        """First come, first served with the workload-aware switching of seed 001, III-C."""
+        """First come, first served with the workload-aware switching of section III-C."""
         from onega.simulation.simulate import simulate
 
         control = RateControl("workload", rates=printed.KRC_RATES, k_low=k_low, k_high=k_high)
@@ -85,7 +85,7 @@ class Experiment:
 def reproduce_rumyantsev_2018(
     log: Workload, *, seed: int = 1, progress: Callable[[float], None] | None = None
 ) -> Reproduction:
-    """Make the figures of seed 001, IV from hpcwld's log, or from another one."""
+    """Make the figures of Rumyantsev et al. (2018), IV from hpcwld's log, or from another one."""
     servers = log.meta.procs or printed.KRC_SERVERS
     known = len(log) == printed.KRC_JOBS
     made = Experiment.of(log, servers=servers, seed=seed)
@@ -110,7 +110,7 @@ def reproduce_rumyantsev_2018(
     )
 
 
-def _log_table(made: Experiment, *, known: bool) -> SeedTable:
+def _log_table(made: Experiment, *, known: bool) -> PrintedTable:
     servers = made.log.meta.procs
     rows = (
         ("jobs in the log", (Value(made.given, printed.KRC_JOBS if known else None, 0),)),
@@ -124,10 +124,10 @@ def _log_table(made: Experiment, *, known: bool) -> SeedTable:
         "holds add up to 445 days; the dataset is longer than the paper says, or its gaps are. "
         "What was cleaned stands at the end of the page.",
     )
-    return SeedTable("Section IV", "the log", ("", "value"), rows, notes if known else ())
+    return PrintedTable("Section IV", "the log", ("", "value"), rows, notes if known else ())
 
 
-def _run_table(schedule: Schedule) -> SeedTable:
+def _run_table(schedule: Schedule) -> PrintedTable:
     summary = schedule.summary()
     names = {
         "mean_wait": "mean wait, s",
@@ -138,10 +138,10 @@ def _run_table(schedule: Schedule) -> SeedTable:
     }
     rows = tuple((words, (Value(float(summary[key]), None, 3),)) for key, words in names.items())
     title = "k_L = 10⁵, k_H = 3·10⁵, power as printed (the paper gives no numbers)"
-    return SeedTable("Section IV, the run", title, ("", "value"), rows)
+    return PrintedTable("Section IV, the run", title, ("", "value"), rows)
 
 
-def _schedule_figures(made: Experiment, schedule: Schedule) -> tuple[SeedFigure, ...]:
+def _schedule_figures(made: Experiment, schedule: Schedule) -> tuple[PrintedFigure, ...]:
     figures = []
     if len(made.log) >= FIRST + COUNT:
         middle = float(made.log.column("submit")[FIRST])
@@ -149,24 +149,25 @@ def _schedule_figures(made: Experiment, schedule: Schedule) -> tuple[SeedFigure,
         window = (middle - room, middle + room)
         waited = int((schedule.jobs["wait"] > 0)[FIRST : FIRST + COUNT].sum())
         figures = [
-            SeedFigure("Figure 1", "twenty days", partial(schedule.plot, "workload", window=window),
+            PrintedFigure("Figure 1", "twenty days",
+                       partial(schedule.plot, "workload", window=window),
                        ("The rate goes up when the work passes k_H and down when it sinks to k_L, "
                         "and the slope changes with it, as the paper says.",)),
-            SeedFigure("Figure 2", "500 customers from number 7000",
+            PrintedFigure("Figure 2", "500 customers from number 7000",
                        partial(schedule.plot, "gantt", jobs=(FIRST, COUNT)),
                        (f"{waited} of these 500 jobs wait, where the paper shows heavy waiting. "
                         "Counting in the log's own numbers, and giving jobs of no run time a "
                         "millisecond, leave it so; the paper doesn't say enough about its cleaning "
                         "to tell why.",)),
         ]  # fmt: skip
-    whole = SeedFigure("Figure 1, whole", "the whole log", partial(schedule.plot, "workload"))
-    busiest = SeedFigure(
+    whole = PrintedFigure("Figure 1, whole", "the whole log", partial(schedule.plot, "workload"))
+    busiest = PrintedFigure(
         "Figure 2, busiest", "the jobs in a row that waited most", partial(schedule.plot, "gantt")
     )
     return (*figures, whole, busiest)
 
 
-def _trade_items(trades: dict[str, pl.DataFrame]) -> tuple[SeedTable | SeedFigure, ...]:
+def _trade_items(trades: dict[str, pl.DataFrame]) -> tuple[PrintedTable | PrintedFigure, ...]:
     from onega.figures.papers import trade_off
 
     first = trades["as printed"]
@@ -187,9 +188,9 @@ def _trade_items(trades: dict[str, pl.DataFrame]) -> tuple[SeedTable | SeedFigur
         "paper describes. They were very likely exchanged in print.",
     )
     return (
-        SeedTable("Figure 3, values", "one threshold k = k_L = k_H", columns, rows, note),
+        PrintedTable("Figure 3, values", "one threshold k = k_L = k_H", columns, rows, note),
         *(
-            SeedFigure(f"Figure 3, {name}", "power against work", partial(trade_off, table))
+            PrintedFigure(f"Figure 3, {name}", "power against work", partial(trade_off, table))
             for name, table in trades.items()
         ),
     )

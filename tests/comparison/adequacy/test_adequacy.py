@@ -63,7 +63,7 @@ def test_a_schedule_is_at_no_distance_from_itself():
 
 
 def test_one_late_job_counts_by_the_root_of_the_stream():
-    """E doesn't know how long the stream is; P does (why the seed normalises)."""
+    """E doesn't know how long the stream is; P does (why the paper normalises)."""
     for n in (1, 100, 10_000):
         result = onega.adequacy(log(np.zeros(n)), log(np.r_[100.0, np.zeros(n - 1)]))
         assert result.E == 100

@@ -1,4 +1,4 @@
-"""The chains of seed 002, against obvious twins, its worked example and its KTH figures."""
+"""The chains of Song (2006), against obvious twins, its worked example and its KTH figures."""
 
 from __future__ import annotations
 

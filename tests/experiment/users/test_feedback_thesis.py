@@ -1,4 +1,4 @@
-"""Seed 002's tables on the archive's logs; skipped where they are absent."""
+"""Song's (2006) tables on the archive's logs; skipped where they are absent."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_tables_6_2_and_6_3(kth):
     assert cut_points(seen.waiting, 5).tolist() == [9, 14, 18, 24]
     result = onega.feedback(kth, permutations=0)
     found = dict(zip(result.to_polars()["group"], result.to_polars()["evidence"], strict=True))
-    # All but WP, where the seed's table and its own text disagree: see docs/users.md.
+    # All but WP, where the thesis's table and its own text disagree: see docs/users.md.
     printed = {"WR+": 0, "WR-": 1, "OR+": 1, "OR-": 1, "OP+": 0, "OP-": 1}
     assert {name: int(found[name]) for name in printed} == printed
     hours = result.curves().filter(pl.col("group") == "WR-")["mean"].to_numpy() / 3600

@@ -47,7 +47,7 @@ def test_walk(seed):
 
 
 def naive_coupled(chains, cor0, cor1, first, uniforms):
-    """The three rules of §3.2.2 in the seed's own numbering, from 1."""
+    """The three rules of §3.2.2 in the thesis's own numbering, from 1."""
     a, b = len(chains.follower), len(chains.leader)
     m, j = first[0] + 1, first[1] + 1
     leads, follows = [m], [j]

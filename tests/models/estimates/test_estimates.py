@@ -1,4 +1,4 @@
-"""Estimated run times (seed 002, chapter 4)."""
+"""Estimated run times (Song 2006, chapter 4)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_beta_lines_come_back():
 
 
 def test_moments_are_the_corrected_ones():
-    """p = x̄(x̄(1−x̄)/s² − 1): with the seed's misprint (no −1) p would be too large by x̄."""
+    """p = x̄(x̄(1−x̄)/s² − 1): with the thesis's misprint (no −1) p would be too large by x̄."""
     runtime = np.concatenate([np.full(30_000, 2.0**k) for k in (5, 9)])
     accuracy = RNG(2).beta(2.0, 3.0, runtime.size) * 1.1
     back = BetaEstimates.learn(runtime, runtime / accuracy)

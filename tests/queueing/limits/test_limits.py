@@ -1,4 +1,4 @@
-"""Seed 003: its examples, its equations, other laws, and a simulation of the same system."""
+"""The examples and equations of Zayats et al. (2024), other laws, and a simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seed 002 from a log: which log is which, what is made, and KTH's printed values."""
+"""Song (2006) from a log: which log is which, what is made, and KTH's printed values."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from onega.pages import to_html
 from onega.reproduce.song import printed
 from onega.reproduce.song.estimates import class_shapes, pairs_of
 from onega.reproduce.song.logs import drawn_for, song_logs, song_name
+from onega.reproduce.song.models import ALL_MODELS
 from onega.reproduce.song.notes import NOTES
 from onega.reproduce.song.song import NEEDS, reproduce_song
 
@@ -76,7 +77,7 @@ def test_a_log_of_ones_own_has_nothing_printed_beside_it(made):
     own = [key for key in flat if key.endswith("/printed") and "mine" in key]
     assert own == []
     assert flat["Table 2.1/mine/jobs"] == 900
-    # Tables 3.2 and 4.6 are the seed's own examples and rules: always printed, always the same.
+    # Tables 3.2 and 4.6 are the thesis's own examples and rules: always printed, always the same.
     assert flat["compared"] == flat["agree"] == 8
 
 
@@ -127,7 +128,7 @@ def test_a_poor_log_gives_what_it_can(log):
 def test_all_models_and_predictions(log):
     made = reproduce_song([log.head(300)], replicates=1, all_models=True)
     table = next(one for one in made.tables() if one.label.startswith("Beside 3.5"))
-    assert len(table.rows) == 14
+    assert len(table.rows) == 1 + len(ALL_MODELS)
     assert any(one.label == "Beside 7.2" for one in made.tables())
 
 

@@ -1,4 +1,4 @@
-"""Our measures beside seed 002's printed ones: the tables of docs/describe.md, computed again.
+"""Our measures beside Song's (2006) printed ones: the tables of docs/describe.md, computed again.
 
 The page is the source: each row gives where the thesis prints a figure, the measure's key in
 ``summary()``, the printed figure, ours, and a letter if they differ. A row without a letter has to

@@ -136,7 +136,7 @@ def _mean(table: dict[tuple[str, str], Any], name: str, key: str) -> str:
 
 
 def _digits(key: str) -> int:
-    """Three digits of distances, two of correlations, as the seed prints them."""
+    """Three digits of distances, two of correlations, as the thesis prints them."""
     return 3 if key.startswith("ks_") else 2
 
 

@@ -1,4 +1,4 @@
-"""``onega reproduce``: tables and figures of the seeds again, ours beside the printed values."""
+"""``onega reproduce``: tables and figures of the papers again, ours beside the printed values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from onega.core.errors import SimulationError
 
 if TYPE_CHECKING:
     from onega.core.workload.workload import Workload
-    from onega.reproduce.result import Reproduction, SeedTable
+    from onega.reproduce.result import PrintedTable, Reproduction
 
 LogsArgument = Annotated[
     list[Path] | None, typer.Argument(metavar="TRACE", help="Job logs, see --help.")
@@ -61,7 +61,7 @@ def song(
     seed: SeedOption = 1,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
-    """Tables and figures of B. Song's thesis (seed 002) on the logs given.
+    """Tables and figures of B. Song's thesis (Song 2006) on the logs given.
 
     The thesis's logs are known by the archive's file names (KTH-SP2-…, SDSC-SP2-…, LANL-CM5-…,
     CTC-SP2-…, SDSC-Par-1995-… and -1996-…). Any other log will do: nothing is printed for it.
@@ -84,7 +84,10 @@ def rumyantsev_2014(
     seed: SeedOption = 1,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
-    """Stability constant by every method beside hpcwld's (seed 000); with a log ρ and delays."""
+    """Stability constant by every method beside hpcwld's; with a log ρ and delays.
+
+    The formulas of Rumyantsev (2014).
+    """
     from onega.reproduce.rumyantsev_2014 import reproduce_rumyantsev_2014
 
     log = _optional(trace, format, procs)
@@ -99,7 +102,7 @@ def rumyantsev_2018(
     seed: SeedOption = 1,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
-    """Run the experiment of seed 001: a clock that slows down with the remaining work.
+    """Run a clock that slows down with the remaining work: Rumyantsev et al. (2018).
 
     TRACE is hpcwld's dataset HPC_KRC2 as CSV (interarrival, service, cores_used), or any log.
     """
@@ -121,7 +124,7 @@ def limits(
     format: FromOption = None,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
-    """Make the examples and figures of seed 003: tasks that are cut off; no log is needed."""
+    """Make the examples of tasks that are cut off (Zayats et al. 2024); no log is needed."""
     from onega.reproduce.limits import reproduce_limits
 
     _tell(reproduce_limits(_optional(trace, format, None)), output, json=json)
@@ -156,7 +159,7 @@ def adequacy(
     column: ColumnOption = None,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
-    """Table I of seed 004: how far a system is from itself, and models from it.
+    """Table I of Baranov et al. (2019): how far a system is from itself, and models from it.
 
     DIR is what `onega virtual STREAM --procs N --repeat 2 -o DIR` wrote (run-1.swf, run-2.swf, …).
     """
@@ -213,7 +216,7 @@ def _tell(made: Reproduction, output: Path | None, *, json: bool) -> None:
     remark(f"the page is {path} ({len(made.figures())} figures)")
 
 
-def _print(table: SeedTable) -> None:
+def _print(table: PrintedTable) -> None:
     rows: Sequence[Sequence[str]] = [
         (name, *(f"{v.words()} / {v.printed_words()}" if v.printed is not None else v.words()
                  for v in values))

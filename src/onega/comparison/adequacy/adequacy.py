@@ -1,4 +1,4 @@
-"""Adequacy: how far a model's schedule is from the real one (seed 004, VII and VIII)."""
+"""Adequacy: how far a model's schedule is from the real one (Baranov et al. 2019, VII and VIII)."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def adequacy(
     tolerance: float = 0.0,
     same_within: float = SAME,
 ) -> Adequacy:
-    """Measure how far a model's schedule is from the real one (seed 004).
+    """Measure how far a model's schedule is from the real one (Baranov et al. 2019).
 
     With residence times v_i = s_i − r_i + w_i (wait plus processing) in reality and V_i in the
     model, E = √Σ(V_i − v_i)² (1) and P = √(Σ(V_i − v_i)²/n) (2), in seconds. P doesn't grow with

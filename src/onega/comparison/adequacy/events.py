@@ -1,4 +1,4 @@
-"""Event streams as seed 004 (II, VI) defines them: external events in, internal events out.
+"""Event streams (Baranov et al. 2019, II, VI): external events in, internal events out.
 
 External events reach the job manager from outside: submissions, deletions from the queue,
 interruptions of running jobs, jobs that end before their limit, changes of the machine. Internal

@@ -1,4 +1,4 @@
-"""The adequacy experiment of seed 004, VIII: a log's statistics, run for real and simulated."""
+"""A log's statistics, run for real and simulated (Baranov et al. 2019, VIII)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def make_stream(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelTable:
-    """Models beside the real system's own repeatability: the seed's Table I, a row per model.
+    """Models beside the real system's own repeatability: the paper's Table I, a row per model.
 
     Attributes
     ----------

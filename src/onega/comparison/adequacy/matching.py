@@ -1,4 +1,4 @@
-"""Pairing the jobs of two schedules, and refusing streams that aren't the same (seed 004, VII)."""
+"""Pairing the jobs of two schedules; other streams are refused (Baranov et al. 2019, VII)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Launch and completion overheads a_i and c_i (seed 004, III): measured, fitted, drawn.
+"""Launch and completion overheads a_i and c_i (Baranov et al. 2019, III): measured, fitted, drawn.
 
 w_i = a_i + b_i + c_i: a job's processing time is its launch, its own run time and its completion;
 a and c vary from run to run.

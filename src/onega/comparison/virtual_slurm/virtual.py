@@ -1,4 +1,4 @@
-"""`virtual`: a real Slurm runs a stream on virtual nodes (seed 004, IV and VIII)."""
+"""`virtual`: a real Slurm runs a stream on virtual nodes (Baranov et al. 2019, IV and VIII)."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def virtual(
     procs
         Virtual processors: nodes that only note that they are busy.
     speed
-        Virtual seconds in a real one; 1 is the seed's real-time mode. Up to 20 is faithful; at 100
+        Virtual seconds in a real one; 1 is the paper's real-time mode. Up to 20 is faithful; at 100
         a launch takes a few virtual seconds.
     repeat
         Runs of the same stream; two or more give the reference value P_ideal, over all pairs.

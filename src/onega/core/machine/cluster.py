@@ -39,10 +39,10 @@ def _numbers(name: str, value: float | Sequence[float]) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class RateControl:
-    """Service rates and the rule that switches between them (seed 001, II, III-A, III-C).
+    """Service rates and the rule that switches them (Rumyantsev et al. 2018, II and III).
 
     All processors run at one common rate. There are n rates, from the lowest up, and n − 1
-    thresholds in each direction; two rates are the seed's. A run starts at the lowest.
+    thresholds in each direction; two rates are the paper's. A run starts at the lowest.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class RateControl:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """Watts per processor, busy and idle, at each rate (seed 001, (11)).
+    """Watts per processor, busy and idle, at each rate (Rumyantsev et al. 2018, (11)).
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class HasOverheads(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Overheads:
-    """Seconds that hold a job's processors before and after its work (a_i and c_i of seed 004).
+    """Seconds before and after a job's work (a_i and c_i of Baranov et al. 2019).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Power and energy of a schedule: busy, idle, asleep, waking (seed 001, (9), (11); DESIGN §4)."""
+"""Power and energy of a schedule (Rumyantsev et al. 2018, (9), (11)): busy, idle, asleep."""
 
 from __future__ import annotations
 
@@ -61,7 +61,10 @@ def _clipped(one: NonworkingPower, first: float, last: float) -> NonworkingPower
 
 
 def job_energies(schedule: Schedule) -> Floats | None:
-    """Energy of each job: procs × (Ê(end) − Ê(start)), Ê(t) = ∫ e_busy(R) (seed 001, (9))."""
+    """Energy of each job: procs × (Ê(end) − Ê(start)), Ê(t) = ∫ e_busy(R).
+
+    Rumyantsev et al. (2018), (9).
+    """
     if schedule.cluster.power is None:
         return None
     busy, _ = schedule.cluster.power.at(len(schedule.rates.rates))
@@ -85,7 +88,9 @@ def _working(schedule: Schedule, time: Floats) -> Floats:
 
 
 def power_series(schedule: Schedule, time: Floats) -> pl.Series:
-    """E = busy·e(R) + idle·e₀(R) (seed 001, (11)), and sleeping and waking processors their own.
+    """E = busy·e(R) + idle·e₀(R), and what sleeping and waking processors draw.
+
+    Rumyantsev et al. (2018), (11).
 
     The power right after each of ``time``, which holds all instants at which it changes.
     """

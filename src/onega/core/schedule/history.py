@@ -56,7 +56,7 @@ class RateHistory:
         """Return ∫ w(level(u)) du from the first entry to each of ``times``.
 
         With w = rates this is the work clock V, with w = busy power the energy of a processor
-        that is busy throughout (Ê of DESIGN §4).
+        that is busy throughout (Ê of docs/energy.md).
         """
         at = np.asarray(times, dtype=np.float64)
         weight, until = self.steps(weights)

@@ -1,4 +1,4 @@
-"""Measures of a schedule: per job, per system, over time (DESIGN §4; seed 001, II-B).
+"""Measures of a schedule: per job, per system, over time (Rumyantsev et al. 2018, II-B).
 
 Everything is made from starts, ends and the history of the rate, so that the simulator's loop
 pays for none of it.
@@ -102,7 +102,7 @@ def _states(schedule: Schedule) -> pl.Series:
 
 
 def summary(schedule: Schedule) -> dict[str, Any]:
-    """Means, quantiles and totals of the whole run, with the keys of DESIGN §6."""
+    """Means, quantiles and totals of the whole run, as ``--json`` prints them."""
     makespan = schedule.last - schedule.begin
     policy = schedule.policy
     return {

@@ -209,7 +209,8 @@ class Schedule(Plottable):
     def system(self) -> pl.DataFrame:
         """One row per instant at which something happened: the state right after it.
 
-        Columns ``time, rate, busy, running, waiting, workload, power`` and the loads of seed 001:
+        Columns ``time, rate, busy, running, waiting, workload, power`` and the loads of
+        Rumyantsev et al. (2018):
         ``potential_load`` = R·(c if somebody waits, else busy), ``effective_load`` = R·busy.
         """
         return system.system_table(self)

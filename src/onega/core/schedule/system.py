@@ -1,4 +1,4 @@
-"""The machine over time: who runs, who waits, what is left to do, what is wasted (seed 001, II-B).
+"""The machine over time: running, waiting, remaining, wasted (Rumyantsev et al. 2018, II-B).
 
 Everything is made from starts, ends and the history of the rate, so that the simulator's loop
 pays for none of it.

@@ -1,10 +1,10 @@
 """Temporal relations in a log: chains over powers of two, correlations, repeated submissions.
 
-Everything here is a pure function of arrays in the order of submission, after seed 002
+Everything here is a pure function of arrays in the order of submission, after Song (2006)
 (Song, *Workload Modeling for Parallel Computers*), chapter 3. Widths are processors, run times
 seconds; all values must be positive, because their logarithm is taken.
 
-Checked against the seed's figures for KTH-SP2 (28467 jobs with a width and a run time): equal
+Checked against the thesis's figures for KTH-SP2 (28467 jobs with a width and a run time): equal
 neighbours 37.6 % (Table 3.1: 37.5 %), cor₀ = 0.04 and cor₁ = 0.14 (Table 3.4), ρ₁ = 0.29 for
 widths and for run times (Table 3.7). The last two only come out on the values themselves: on the
 states it would be 0.36 and 0.39, so ρ₁ is taken of the values here.
@@ -31,7 +31,7 @@ class Chain:
     levels
         l_j: the distinct powers of two, ascending (3.2).
     path
-        u_i: the state of each value, counted from 0 (the seed counts from 1).
+        u_i: the state of each value, counted from 0 (the thesis counts from 1).
     counts
         p_ij: how often state i was followed by state j (3.4).
     quality
@@ -199,7 +199,7 @@ def mean_run_lengths(values: npt.ArrayLike) -> dict[int, tuple[float, float]]:
 def successor_means(values: npt.ArrayLike, *, drop_repeats: bool = True) -> dict[float, float]:
     """Mean value of the successor, for each power-of-two class (Fig. 3.2; Fig. 3.3 with repeats).
 
-    With ``drop_repeats`` runs of one value count once, as the seed does for widths.
+    With ``drop_repeats`` runs of one value count once, as the thesis does for widths.
     """
     series = positive(values)
     if drop_repeats:
@@ -209,7 +209,7 @@ def successor_means(values: npt.ArrayLike, *, drop_repeats: bool = True) -> dict
 
 
 def temporal_summary(procs: npt.ArrayLike, runtime: npt.ArrayLike) -> dict[str, Any]:
-    """All of the seed's temporal figures of one log, as a flat dictionary.
+    """All of the thesis's temporal figures of one log, as a flat dictionary.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import numpy.typing as npt
 def ks_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Kolmogorov–Smirnov: the largest difference of the two empirical distribution functions.
 
-    Exact with ties. NaN if either sample is empty. A descriptive figure, as in seed 002: jobs are
+    Exact with ties. NaN if either sample is empty. As in Song (2006) a descriptive figure: jobs are
     not independent, so no p-value is meant.
     """
     a = np.sort(np.asarray(first, dtype=np.float64))

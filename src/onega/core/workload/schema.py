@@ -1,4 +1,4 @@
-"""The job table's columns, their units, and how they stand in SWF (DESIGN §2)."""
+"""The job table's columns, their units, and how they stand in SWF."""
 
 from __future__ import annotations
 

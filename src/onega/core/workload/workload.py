@@ -196,7 +196,7 @@ class Workload:
         return self._with(self.table.head(n), f"head: first {min(n, len(self))} jobs")
 
     def scale_load(self, factor: float) -> Workload:
-        """Multiply the offered load by ``factor``: every gap is divided by it (§2.2 of seed 002).
+        """Multiply the offered load by ``factor``: every gap is divided by it (§2.2 of Song 2006).
 
         The first submission stays where it is. The daily cycle is compressed with the gaps; a
         model's ``sample(load=…)`` keeps it.

@@ -311,7 +311,7 @@ def energy_machines(
         power, and rate 1 throughout.
     k_low, k_high
         Thresholds; all pairs with k_low ≤ k_high. Without ``k_high``, one threshold for both ways
-        (seed 001, Figure 3).
+        (Rumyantsev et al. 2018, Figure 3).
     sleep
         Name → what idle processors do (None: stay awake); they stay awake by default.
     kind

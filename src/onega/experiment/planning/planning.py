@@ -120,7 +120,7 @@ class Plan(Plottable):
         return pl.DataFrame([trial.row(self.targets) for trial in self.trials])
 
     def summary(self) -> dict[str, Any]:
-        """Return the answer with the keys of DESIGN §6."""
+        """Return the answer as ``--json`` prints it."""
         chosen = self.trial()
         between = self.interval
         return {

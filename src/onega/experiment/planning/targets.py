@@ -69,7 +69,7 @@ RUN_UNITS: Final = {
     "potential_load": "",
 }
 """Measures of a whole run and their units: keys of `Schedule.summary`, and ``mean_workload``, the
-time average of the remaining work of all jobs in the system (seed 001, Figure 3)."""
+time average of the remaining work of all jobs in the system (Rumyantsev et al. 2018, Figure 3)."""
 
 WINDOW: Final = "window_"
 """Before a measure of a run: of the window that the workload supports, in place of all of it."""

@@ -1,4 +1,4 @@
-"""Do users react to the queue they see? (seed 002, chapter 6)."""
+"""Do users react to the queue they see? (Song 2006, chapter 6)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class FeedbackGroup:
 
     @property
     def evidence(self) -> bool:
-        """The seed's criterion: more than 20 % of all submissions."""
+        """The thesis's criterion: more than 20 % of all submissions."""
         return self.share > EVIDENCE
 
     def survives(self, level: float) -> bool:
@@ -262,7 +262,7 @@ def submissions_of(
         raise ExperimentError(
             f"at {shared:.0%} of the submissions more processors are busy than the machine's "
             f"{schedule.cluster.procs}: it shares them in time, nobody waits for a free one, and "
-            "the number of busy processors says nothing (seed 002, §6.4)"
+            "the number of busy processors says nothing (Song 2006, §6.4)"
         )
     if not np.any(seen.waiting > 0):
         raise ExperimentError(

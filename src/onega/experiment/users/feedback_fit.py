@@ -1,4 +1,4 @@
-"""Linear models of all users at once, and how much of them is chance (seed 002, §6.3.2)."""
+"""Linear models of all users at once, and how much of them is chance (Song 2006, §6.3.2)."""
 
 from __future__ import annotations
 

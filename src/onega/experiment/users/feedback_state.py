@@ -1,8 +1,8 @@
-"""What a user could see when he submitted: jobs waiting and processors busy.
+"""What a user could see when submitting: jobs waiting and processors busy.
 
-The state is the one just before the submission, by the simulator's order at one instant (DESIGN
-§4): jobs that end at that second are gone, jobs that start at it still wait, and jobs that were
-submitted at the same second in an earlier row wait too.
+The state is the one just before the submission, by the simulator's order at one instant: jobs that
+end at that second are gone, jobs that start at it still wait, and jobs that were submitted at the
+same second in an earlier row wait too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from onega.core.schedule.schedule import Schedule
 from onega.core.types import Floats, Ints
 
 LEVELS = 10
-"""Equal-frequency levels of every variable (seed 002, §6.3.1)."""
+"""Equal-frequency levels of every variable (Song 2006, §6.3.1)."""
 
 
 class Seen(NamedTuple):

@@ -10,7 +10,7 @@ from onega.kernels.jit import kernel
 
 
 class Coupled(NamedTuple):
-    """A leading and a following chain (seed 002, §3.2.2).
+    """A leading and a following chain (Song 2006, §3.2.2).
 
     Attributes
     ----------
@@ -57,14 +57,14 @@ def walk(start: np.ndarray, matrix: np.ndarray, uniforms: np.ndarray) -> np.ndar
 
 @kernel
 def walk_coupled(chains: Coupled, first: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-    """Walk two chains and adjust the follower's states by the seed's three rules.
+    """Walk two chains and adjust the follower's states by the thesis's three rules.
 
     ``first`` holds the two states to start from (leader, follower), ``uniforms`` three numbers a
     step: for the leader, the follower and the adjustment. Returns the two paths, counted from 0.
 
     The adjusted state is what the job gets; the chain itself goes on from its own state. (Were the
     adjusted state fed back, LANL's ρ₁ of widths would come out as 0.37 where the log has 0.19 and
-    the seed reports 0.20 for its 0.16.)
+    the thesis reports 0.20 for its 0.16.)
     """
     n = uniforms.shape[1]
     path = np.empty((2, n), np.int64)

@@ -153,7 +153,7 @@ def set_level(m: Record, levels: Records, log: Records, level: int) -> None:
 
 @part
 def control_arrival(m: Record, levels: Records, draws: Floats, log: Records, job: int) -> None:
-    """Decide on the rate after a submission (seed 001: (5), III-A, III-C)."""
+    """Decide on the rate after a submission (Rumyantsev et al. 2018: (5), III-A, III-C)."""
     level = m.level
     top = levels.size - 1
     if m.control == RANDOM:

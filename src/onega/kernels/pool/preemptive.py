@@ -1,4 +1,4 @@
-"""The preemptive-resume orders of seed 001 (III-B), with a loop of their own.
+"""The preemptive-resume orders of Rumyantsev et al. (2018) (III-B), with a loop of their own.
 
 A displaced job keeps its remaining work. Each piece of service that ends by displacement is
 logged, so that energy and the series over time can be made from the pieces. Jobs that end at this
@@ -221,7 +221,7 @@ def _reorder(state: State, sign: float) -> None:
 
 @part
 def _pass_by_work(state: State) -> None:
-    """Shortest or longest remaining work first, seed 001's literal rule.
+    """Shortest or longest remaining work first, Rumyantsev et al.'s (2018) literal rule.
 
     The order is applied at completions; at a submission the served set changes only if the
     newcomer fits beside it and nobody waits.

@@ -1,4 +1,4 @@
-"""The modified Kiefer–Wolfowitz recursion (seed 000, (1) and (2)) on sorted runs.
+"""The modified Kiefer–Wolfowitz recursion (Rumyantsev 2014, (1) and (2)) on sorted runs.
 
 The workload vector W of s servers is kept as runs of (free from when, number of servers) in a
 heap, in absolute time, so that nothing is subtracted at each arrival and a customer costs

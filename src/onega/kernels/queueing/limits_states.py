@@ -15,7 +15,7 @@ def group_states(sizes: Ints, weights: Floats, length: int) -> Floats:
     """p_0…p_{length−1} with n·p_n = Σ_j weights_j·p_{n−sizes_j}, scaled to a sum of one.
 
     The recursion of a sum of independent groups (Panjer; Kaufman and Roberts for the loss system;
-    DESIGN §7.10 for seed 003). All terms are positive. p_0 may be e^−5000: whenever a term grows
+    (22) of Zayats et al. 2024). All terms are positive. p_0 may be e^−5000: whenever a term grows
     beyond 1e200 all are scaled down; what underflows then is below 1e-300 of the sum.
     """
     states = np.zeros(length)

@@ -1,4 +1,4 @@
-"""The stability constant by drawing jobs until the machine is full (seed 000 (10))."""
+"""The stability constant by drawing jobs until the machine is full (Rumyantsev 2014, (10))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stability constant as seed 000 writes it: over partitions, and over all orders of jobs."""
+"""The stability constant over partitions, and over all orders of jobs (Rumyantsev 2014)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def constant_by_partitions(widths: Ints, probs: Floats, tails: Floats, servers: 
 
 @kernel
 def constant_by_enumeration(widths: Ints, probs: Floats, servers: int) -> float:
-    """Seed 000 (4): Σ over all sequences of s widths of Πp / (how many of them fit into s)."""
+    """Sum over all sequences of s widths of Πp / (how many of them fit into s): (4)."""
     order = np.zeros(servers, np.int64)
     constant = 0.0
     lost = 0.0

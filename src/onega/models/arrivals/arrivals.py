@@ -1,7 +1,7 @@
 """When jobs come: a process of gaps in operational time, and a daily cycle over it.
 
 ``Arrivals`` joins the two. Every process of gaps can stand under every cycle: Poisson under the
-polynomial is the seed's daily cycle (§7.1), Poisson under day and night is Downey's, a chain of
+polynomial is the thesis's daily cycle (§7.1), Poisson under day and night is Downey's, a chain of
 gaps under the polynomial keeps bursts and days.
 """
 

@@ -5,7 +5,7 @@ arrival process has no daily cycle, to the clock: the clock moves on until the i
 for the operational time, t = Λ⁻¹(τ), Λ(t) = ∫₀ᵗ λ. A Poisson process so mapped is the
 inhomogeneous Poisson process with intensity λ; a renewal process so mapped is Lublin and
 Feitelson's; a chain of gaps keeps its bursts. Load is set in operational time, so the cycle stays
-as it is (seed 002, §2.2).
+as it is (Song 2006, §2.2).
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class PolynomialCycle(Cycle):
         clock
             Submissions in seconds after a Monday's midnight.
         degree
-            The polynomial's; the seed uses 8.
+            The polynomial's; the thesis uses 8.
         """
         counts = np.bincount(_half_hour(clock), minlength=HALF_HOURS).astype(np.float64)
         return cls(_fit_polynomial(counts / counts.mean(), degree), weekday_factors(clock))

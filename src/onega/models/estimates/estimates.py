@@ -1,4 +1,4 @@
-"""How long users think their jobs will run (seed 002, chapter 4).
+"""How long users think their jobs will run (Song 2006, chapter 4).
 
 The accuracy, run time / estimate (4.1), depends on the run time: the longer a job, the better it
 was estimated. For every run-time class ⌊log₂ T⌋ a Beta law is matched by moments, then its
@@ -30,7 +30,7 @@ HIGHEST_ACCURACY = 1.1
 """Jobs beyond it are left out of the Beta law (§4.2.1)."""
 
 UPPER_BOUND = 60 * HOUR
-"""Seconds; the seed's bound of estimates (§4.3.2), for models of several logs."""
+"""Seconds; the thesis's bound of estimates (§4.3.2), for models of several logs."""
 
 _LEAST_IN_CLASS = 20
 
@@ -136,7 +136,7 @@ class BetaEstimates(EstimateModel):
         common = mean * (1 - mean) / variance - 1
         p, q = mean * common, (1 - mean) * common
         good = (common > 0) & (p > 0)
-        # log₂ log₂ q needs q > 1 (DESIGN §7.7): classes whose accuracies pile up at both ends
+        # log₂ log₂ q needs q > 1: classes whose accuracies pile up at both ends
         # have no part in q's line.
         proper = good & (q > 1.02)
         if good.sum() < 2 or proper.sum() < 2:

@@ -1,4 +1,4 @@
-"""Round numbers: most users say "one hour", not "57 minutes" (seed 002, §4.2.2 and Table 4.6)."""
+"""Round numbers: most users say "one hour", not "57 minutes" (Song 2006, §4.2.2 and Table 4.6)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Alignment(Part):
     Attributes
     ----------
     probability
-        How often; the seed takes 0.8 (in its logs 70 to 95 % of the estimates are round).
+        How often; the thesis takes 0.8 (in its logs 70 to 95 % of the estimates are round).
     begins
         Seconds where each range begins, ascending; below the first nothing is moved.
     units

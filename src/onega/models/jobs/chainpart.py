@@ -17,7 +17,7 @@ from onega.models.parts import Part, frozen_array
 
 @dataclass(frozen=True, eq=False)
 class ChainPart(Part):
-    """One attribute's chain (seed 002, §3.2.1).
+    """One attribute's chain (Song 2006, §3.2.1).
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class ChainPart(Part):
     whole
         Whether all values are whole numbers.
     within
-        The observed law in each state; empty: uniform between the powers, as in the seed.
+        The observed law in each state; empty: uniform between the powers, as in the thesis.
     repeats
         h_j: how often a state that stays keeps the very value, beyond chance; empty: never.
     """
@@ -102,8 +102,8 @@ class ChainPart(Part):
     def values(self, path: npt.ArrayLike, uniforms: Floats) -> Floats:
         """Turn states into values; ``uniforms`` has three rows.
 
-        Seed: l_j with probability c_j, else uniform strictly between l_j and the next power
-        (DESIGN §7.8), whole numbers if the log's are; the last state ends at the largest value.
+        l_j with probability c_j, else uniform strictly between l_j and the next power, whole
+        numbers if the log's are; the last state ends at the largest value.
         """
         states = np.asarray(path)
         if self.within:

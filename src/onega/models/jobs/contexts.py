@@ -1,4 +1,4 @@
-"""Context trees: how far back the past matters depends on what it was (seed 002, §7.2).
+"""Context trees: how far back the past matters depends on what it was (Song 2006, §7.2).
 
 P. Bühlmann and A. J. Wyner, *Variable length Markov chains*, Annals of Statistics 27 (1999): grow
 the tree of all contexts that occur often enough, then cut leaves that say too little beyond their

@@ -1,4 +1,4 @@
-"""The rules by which one chain leads another (seed 002, §3.2.2), and the chain behind them."""
+"""The rules by which one chain leads another (Song 2006, §3.2.2), and the chain behind them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def adjusted_states(a: int, b: int, cor0: float, cor1: float) -> Ints:
 
     The leader (b states) goes from m to n, the follower (a states) leaves j. Rule 2 (m = n):
     ⌊n·a/b⌋, counted from the other end if cor₀ < 0; rule 3 (m ≠ n): ⌊(n − m)·sign(cor₁)·a/b + j⌋.
-    States count from 1 in the formulas, as printed; the result is clipped to the chain (DESIGN
-    §7.8).
+    States count from 1 in the formulas, as printed; the result is clipped to the
+    chain.
     """
     states = np.arange(1, b + 1)
     change = states[None, :] - states[:, None]

@@ -1,4 +1,4 @@
-"""Every attribute from its own observed law: the seed's PDM, the baseline of its tables."""
+"""Every attribute from its own observed law: the thesis's PDM, the baseline of its tables."""
 
 from __future__ import annotations
 

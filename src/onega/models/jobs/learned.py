@@ -1,4 +1,4 @@
-"""Models that learn the next job as a function of the past (seed 002, §7.2, Figure 7.4).
+"""Models that learn the next job as a function of the past (Song 2006, §7.2, Figure 7.4).
 
 Inputs: the hour and the weekday; the gap, width and run time of the system's last job, and of the
 user's last job; whether the user is the same. Outputs, one after another: the class of the gap,

@@ -1,4 +1,4 @@
-"""Correlated Markov chains (seed 002, chapter 3), and a variant that does better."""
+"""Correlated Markov chains (Song 2006, chapter 3), and a variant that does better."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Markov(WorkloadModel):
     cor0, cor1
         Correlation of the paths, and of their changes where both change (3.6–3.10).
     coupling
-        ``"width-from-runtime"`` as in the seed: the width's new state is adjusted by the three
+        ``"width-from-runtime"`` as in the thesis: the width's new state is adjusted by the three
         rules of §3.2.2; ``"runtime-from-width"``: the other way round; ``"none"``: independent
         chains; ``"joint"``: transitions of both together, see `joint`.
     matrix
         Of the chain that the rules adjust: ``"inferred"`` from the counted one, so that the
         adjusted path shows the log's transitions (see `inferred_transitions`); ``"counted"``: the
-        counted one itself, as in the seed.
+        counted one itself, as in the thesis.
     joint
         Rows (width state, run-time state, next width state, next run-time state, count), from 0;
         used by ``coupling="joint"``. Pairs that were rarely seen back off to the run-time chain

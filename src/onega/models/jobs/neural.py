@@ -1,4 +1,4 @@
-"""A neural network that gives the distribution of the next job (seed 002, §7.2, Figure 7.4)."""
+"""A neural network that gives the distribution of the next job (Song 2006, §7.2, Figure 7.4)."""
 
 from __future__ import annotations
 

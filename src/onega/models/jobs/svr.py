@@ -1,4 +1,4 @@
-"""Support vector regression of the next job (seed 002, §7.2).
+"""Support vector regression of the next job (Song 2006, §7.2).
 
 The Gaussian kernel is written out as random cosines (Rahimi and Recht), so that a linear support
 vector machine does the work: the model is a short list of numbers however long the log, and a

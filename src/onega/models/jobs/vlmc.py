@@ -1,4 +1,4 @@
-"""Variable length Markov chains for gaps, widths and run times (seed 002, §7.2)."""
+"""Variable length Markov chains for gaps, widths and run times (Song 2006, §7.2)."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from onega.models.parts import Part
 class UserModel(Part):
     """Base of user models: a family says who submits each sampled job.
 
-    Figure 7.3 of seed 002: jobs are drawn first, with their temporal relations, and then assigned
+    Song (2006), Figure 7.3: jobs are drawn first, with their temporal relations, then assigned
     to users (or groups of users) by their profile.
     """
 

@@ -1,4 +1,4 @@
-"""Kinds of jobs and groups of users: the clustering of seed 002, §5.2.
+"""Kinds of jobs and groups of users: the clustering of Song (2006), §5.2.
 
 Jobs fall into kinds: ⌊log₂ width⌋ × a cluster of log₂ run times found by CLARA. A user is the
 vector α_j of the shares of his jobs in each kind; users are grouped by PAM on a distance that
@@ -23,19 +23,19 @@ from onega.core.workload.workload import Workload
 from onega.models.jobs.jobs import Jobs, jobs_of
 
 RUNTIME_KINDS = 4
-"""Clusters of run times; the seed found that more don't make the model better."""
+"""Clusters of run times; the thesis found that more don't make the model better."""
 
 SAMPLES, SAMPLE_SIZE = 5, 1000
 """CLARA: PAM on so many samples of so many run times; the best medoids of all are kept."""
 
 SMALLEST_AREA = 0.01
-"""A group below this share of the area has no impact on the machine (seed 002, §5.4.1)."""
+"""A group below this share of the area has no impact on the machine (Song 2006, §5.4.1)."""
 
 
 def clara(values: Floats, clusters: int, rng: Generator) -> Floats:
     """Return the medoids of one-dimensional data, ascending (CLARA, Kaufman and Rousseeuw 1990).
 
-    The distance is the square of the difference (seed 002, §5.2.2). Fewer come back if there are
+    The distance is the square of the difference (Song 2006, §5.2.2). Fewer come back if there are
     fewer distinct values.
     """
     distinct = np.unique(values)
@@ -186,7 +186,7 @@ class UserGrouping(Plottable):
 
 
 def group_users(workload: Workload, groups: int = 4, *, rng: Rng = None) -> UserGrouping:
-    """Group the users of a log by what they submit (MUGM; seed 002, §5.2).
+    """Group the users of a log by what they submit (MUGM; Song (2006), §5.2).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""MUGM, the mixed user group model (seed 002, chapter 5), with users and their sessions."""
+"""MUGM, the mixed user group model (Song 2006, chapter 5), with users and their sessions."""
 
 from __future__ import annotations
 

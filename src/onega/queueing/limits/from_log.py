@@ -1,4 +1,4 @@
-"""Seed 003's parameters from a log: λ, μ and ν from run times, limits and final states."""
+"""λ, μ and ν of `limits` from a log: run times, limits and final states."""
 
 from __future__ import annotations
 

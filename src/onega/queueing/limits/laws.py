@@ -48,7 +48,7 @@ class LimitLaw(Protocol):
 
 @dataclass(frozen=True)
 class Exponential:
-    """c(z) = ν·e^{−νz} (seed 003 (6)); ν = 0 means no limit."""
+    """c(z) = ν·e^{−νz} (Zayats et al. 2024, (6)); ν = 0 means no limit."""
 
     rate: float
 

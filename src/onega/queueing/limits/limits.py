@@ -1,4 +1,4 @@
-"""Requests that take several servers and tasks that are cut off: seed 003's M/M/∞ queue.
+"""Requests of several servers, tasks that are cut off: M/M/∞ of Zayats et al. (2024).
 
 Requests arrive at rate λ; each splits into θ tasks, Q(z) = E[z^θ]; each task has a server of its
 own, runs an exponential time of rate μ and is cut off after a limit Z. A request is served if none
@@ -9,9 +9,9 @@ G(z) = exp(λ Σ_j b_j (z^j − 1)), b_j = ∫ P(j tasks of a request are alive 
 
     n·p_n = λ Σ_j j·b_j·p_{n−j}.
 
-For exponential limits j·b_j = P(θ ≥ j)/(μ+ν): that is (22) of the seed and the recursion of
-DESIGN §7.10. Any other law of limits goes through b_j by quadrature; so does a limit that all
-tasks of a request share.
+For exponential limits j·b_j = P(θ ≥ j)/(μ+ν): that is (22) of the paper, whose recursion is
+(n+1)·p_{n+1} = λ/(μ+ν) Σ_k P(θ>k)·p_{n−k}. Any other law of limits goes through b_j by quadrature;
+so does a limit that all tasks of a request share.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Limits(Plottable):
         return int(inside[0]) if inside.size else int(self.probabilities.size)
 
     def pgf(self, z: float) -> float:
-        """G(z) = Σ p_n zⁿ, seed 003 (13)."""
+        """G(z) = Σ p_n zⁿ, Zayats et al. (2024), (13)."""
         return float(np.polynomial.polynomial.polyval(z, self.probabilities))
 
     def summary(self) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def limits(
     shared: bool = False,
     target: float = 0.95,
 ) -> Limits:
-    """Busy servers and lost requests where the dispatcher cuts tasks off (seed 003).
+    """Busy servers and lost requests where the dispatcher cuts tasks off (Zayats et al. 2024).
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ def state_probabilities(
 
 
 def task_probability(mu: float, law: LimitLaw) -> float:
-    """P = P(X < Z) = ∫ μ·e^{−μt}·P(Z > t) dt, seed 003 (36)–(40)."""
+    """P = P(X < Z) = ∫ μ·e^{−μt}·P(Z > t) dt, Zayats et al. (2024), (36)–(40)."""
     if isinstance(law, Exponential):
         return mu / (mu + law.rate)
     t, weights = survival_grid(mu, law.atoms[law.atoms * mu < 700])

@@ -1,4 +1,4 @@
-"""Chapter 4 of seed 002: estimated run times and a model of them."""
+"""Chapter 4 of Song (2006): estimated run times and a model of them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from onega.core.rng import child, generator
 from onega.core.types import Floats
 from onega.core.units import clock_words
 from onega.core.workload.distances import ks_distance
-from onega.reproduce.result import Chapter, SeedFigure, SeedTable, Value
+from onega.reproduce.result import Chapter, PrintedFigure, PrintedTable, Value
 from onega.reproduce.song import printed
-from onega.reproduce.song.logs import SongLog, drawn_for, seed_table
+from onega.reproduce.song.logs import SongLog, drawn_for, printed_table
 from onega.reproduce.song.notes import notes_for
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 BOUND: Final = 60 * 3600.0
-"""The seed's upper bound of estimates, seconds."""
+"""The thesis's upper bound of estimates, seconds."""
 
 HOUR: Final = 3600.0
 BETA: Final = ("KTH", "SP2", "CTC")
@@ -50,7 +50,7 @@ def estimates_chapter(logs: tuple[SongLog, ...], *, replicates: int, seed: int) 
     """Tables 4.1–4.9 and Figures 4.1–4.6, as far as the logs have estimates."""
     found = {log.name: pairs for log in logs if (pairs := pairs_of(log)) is not None}
     having = tuple(log for log in logs if log.name in found)
-    items: list[SeedTable | SeedFigure] = [completeness(logs)]
+    items: list[PrintedTable | PrintedFigure] = [completeness(logs)]
     if having:
         items += [exceeding(having, found)]
         items += [one for one in (aligned_together(having, found),) if one is not None]
@@ -73,7 +73,7 @@ def fit_model(log: SongLog, pairs: Pairs) -> BetaEstimates | GammaEstimates:
     return BetaEstimates.fit(log.jobs, bound=BOUND if log.known else None)
 
 
-def completeness(logs: Sequence[SongLog]) -> SeedTable:
+def completeness(logs: Sequence[SongLog]) -> PrintedTable:
     """Table 4.1: which logs have estimates."""
     rows = []
     for log in logs:
@@ -83,10 +83,10 @@ def completeness(logs: Sequence[SongLog]) -> SeedTable:
         beside = printed.HAS_ESTIMATES.get(log.name)
         rows.append((log.name, (Value(words, beside), Value(100 * known, digits=1))))
     columns = ("log", "estimates", "jobs with one, %")
-    return seed_table("Table 4.1", "which logs have estimates", columns, rows, logs)
+    return printed_table("Table 4.1", "which logs have estimates", columns, rows, logs)
 
 
-def exceeding(logs: Sequence[SongLog], found: dict[str, Pairs]) -> SeedTable:
+def exceeding(logs: Sequence[SongLog], found: dict[str, Pairs]) -> PrintedTable:
     """Table 4.2: jobs that outlive their estimate."""
     rows = []
     for log in logs:
@@ -101,14 +101,14 @@ def exceeding(logs: Sequence[SongLog], found: dict[str, Pairs]) -> SeedTable:
                        for k, share in enumerate(shares)]  # fmt: skip
         rows.append((log.name, tuple(values)))
     columns = ("log", "> 1: jobs, %", "> 1: area, %", "> 1.1: jobs, %", "> 1.1: area, %")
-    return seed_table("Table 4.2", "jobs that outlive their estimate", columns, rows, logs)
+    return printed_table("Table 4.2", "jobs that outlive their estimate", columns, rows, logs)
 
 
 def _share_of(estimate: Floats, seconds: float) -> float:
     return 100 * float(np.mean(estimate == seconds))
 
 
-def aligned_together(logs: Sequence[SongLog], found: dict[str, Pairs]) -> SeedTable | None:
+def aligned_together(logs: Sequence[SongLog], found: dict[str, Pairs]) -> PrintedTable | None:
     """Table 4.3: round estimates in KTH, SP2 and CTC together; needs all three."""
     if not {"KTH", "SP2", "CTC"} <= set(found):
         return None
@@ -118,10 +118,10 @@ def aligned_together(logs: Sequence[SongLog], found: dict[str, Pairs]) -> SeedTa
         for seconds, share in printed.ALIGNED_TOGETHER.items()
     )
     columns = ("estimate", "share of jobs, %")
-    return SeedTable("Table 4.3", "round estimates of KTH, SP2 and CTC", columns, rows)
+    return PrintedTable("Table 4.3", "round estimates of KTH, SP2 and CTC", columns, rows)
 
 
-def aligned(log: SongLog) -> SeedTable:
+def aligned(log: SongLog) -> PrintedTable:
     """Tables 4.4 and 4.5: the most frequent estimates of one log."""
     section = log.description.estimates
     assert section is not None
@@ -135,10 +135,10 @@ def aligned(log: SongLog) -> SeedTable:
     notes = notes_for(label, (log.name,))
     columns = ("estimate", "share of jobs, %")
     title = f"round estimates of {log.name}"
-    return SeedTable(f"{label}, {log.name}", title, columns, tuple(rows), notes)
+    return PrintedTable(f"{label}, {log.name}", title, columns, tuple(rows), notes)
 
 
-def alignment_rule() -> SeedTable:
+def alignment_rule() -> PrintedTable:
     """Table 4.6: to what multiples drawn estimates are moved; the model's own parameters."""
     from onega.models import Alignment
 
@@ -149,10 +149,10 @@ def alignment_rule() -> SeedTable:
         for begin, minutes in printed.UNITS.items()
     )
     columns = ("estimate", "multiples of, minutes")
-    return SeedTable("Table 4.6", "alignment of drawn estimates", columns, rows)
+    return PrintedTable("Table 4.6", "alignment of drawn estimates", columns, rows)
 
 
-def longest(logs: Sequence[SongLog], found: dict[str, Pairs]) -> SeedTable:
+def longest(logs: Sequence[SongLog], found: dict[str, Pairs]) -> PrintedTable:
     """Table 4.7: the longest estimate."""
     rows = [
         (
@@ -161,7 +161,7 @@ def longest(logs: Sequence[SongLog], found: dict[str, Pairs]) -> SeedTable:
         )
         for log in logs
     ]
-    return seed_table("Table 4.7", "the longest estimate", ("log", "hours"), rows, logs)
+    return printed_table("Table 4.7", "the longest estimate", ("log", "hours"), rows, logs)
 
 
 def score(model: EstimateModel, pairs: Pairs, replicates: int, seed: int) -> tuple[Floats, Floats]:
@@ -191,7 +191,7 @@ def drawn_estimates(
     found: dict[str, Pairs],
     models: dict[str, BetaEstimates | GammaEstimates],
     draws: tuple[int, int],
-) -> SeedTable:
+) -> PrintedTable:
     """Table 4.8 (LANL: §4.4.2): drawn estimates beside the log's, and Tsafrir's model."""
     from onega.models import TsafrirEstimates
 
@@ -204,12 +204,12 @@ def drawn_estimates(
         rows.append((f"{log.name} ({models[log.name].KIND})", (*mine, *other)))
     columns = ("log (law)", "KS", "d_SA, %", "KS, Tsafrir's", "d_SA, %, Tsafrir's")
     title = "estimates drawn for the log's own run times (LANL: §4.4.2)"
-    return seed_table("Table 4.8", title, columns, rows, logs)
+    return printed_table("Table 4.8", title, columns, rows, logs)
 
 
 def trained(
     logs: Sequence[SongLog], found: dict[str, Pairs], draws: tuple[int, int]
-) -> SeedTable | None:
+) -> PrintedTable | None:
     """Table 4.9: trained on some logs, drawn for others; needs at least two of its three."""
     from onega.models import BetaEstimates
 
@@ -230,7 +230,7 @@ def trained(
         rows.append((", ".join(names), tuple(values)))
     columns = [f"{target}: {what}" for target in targets for what in ("KS", "d_SA, %")]
     title = "trained on some logs, drawn for others"
-    return seed_table("Table 4.9", title, ("trained on", *columns), rows, logs)
+    return printed_table("Table 4.9", title, ("trained on", *columns), rows, logs)
 
 
 def _figures(
@@ -238,32 +238,34 @@ def _figures(
     found: dict[str, Pairs],
     models: dict[str, BetaEstimates | GammaEstimates],
     seed: int,
-) -> list[SeedFigure]:
+) -> list[PrintedFigure]:
     from onega.figures import papers as draw
     from onega.models.estimates.estimates import BetaEstimates
 
     items = []
     for log in drawn_for(logs, BETA):
         plot = partial(log.description.plot, "accuracy")
-        items.append(SeedFigure(f"Figure 4.1, {log.name}", "accuracy by run time", plot))
+        items.append(PrintedFigure(f"Figure 4.1, {log.name}", "accuracy by run time", plot))
     for log in drawn_for(logs, ("KTH", "LANL")):
         pairs, model = found[log.name], models[log.name]
         drawn = model.draw(pairs.runtime, generator(child(seed, 0)))
         curves = {"the log": pairs.estimate, "the model": drawn}
         label = f"Figure 4.{5 if isinstance(model, BetaEstimates) else 6}, {log.name}"
         title = "estimates, drawn and aligned"
-        items.append(SeedFigure(label, title, partial(draw.time_cdfs, curves, title)))
+        items.append(PrintedFigure(label, title, partial(draw.time_cdfs, curves, title)))
         if not isinstance(model, BetaEstimates):
             continue
         accuracy = {name: pairs.runtime / one for name, one in curves.items()}
         items += [
-            SeedFigure(f"Figure 4.2, {log.name}", "accuracies", partial(draw.accuracies, accuracy)),
-            SeedFigure(
+            PrintedFigure(
+                f"Figure 4.2, {log.name}", "accuracies", partial(draw.accuracies, accuracy)
+            ),
+            PrintedFigure(
                 f"Figure 4.3, {log.name}",
                 "estimates before they are aligned",
                 partial(draw.time_cdfs, unaligned(model, pairs, seed), "before alignment"),
             ),
-            SeedFigure(
+            PrintedFigure(
                 f"Figure 4.4, {log.name}",
                 "shape of the Beta law by run time",
                 partial(draw.beta_shapes, *class_shapes(pairs), model.shapes),

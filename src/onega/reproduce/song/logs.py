@@ -1,4 +1,4 @@
-"""The logs given, and which of seed 002's six logs each of them is."""
+"""The logs given, and which of Song's (2006) six logs each of them is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from onega.core.errors import TraceError
 from onega.core.workload.workload import Workload
-from onega.reproduce.result import SeedTable, Value
+from onega.reproduce.result import PrintedTable, Value
 from onega.reproduce.song import printed
 from onega.reproduce.song.notes import notes_for
 from onega.traces.cleaning import clean
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SongLog:
-    """One log: ``name`` is the seed's if it is one of its six, else the file's.
+    """One log: ``name`` is the thesis's if it is one of its six, else the file's.
 
     Attributes
     ----------
     known
-        Whether the seed prints figures for it.
+        Whether the thesis prints figures for it.
     raw
         As it was read.
     """
@@ -68,11 +68,11 @@ class SongLog:
 
 
 def song_logs(workloads: Sequence[Workload]) -> tuple[SongLog, ...]:
-    """Recognise the seed's logs by the archive's file names; the order of the seed's tables."""
+    """Recognise the thesis's logs by the archive's file names; the order of the thesis's tables."""
     if not workloads:
         raise TraceError(
             "reproduce song needs at least one log, e.g. KTH-SP2-1996-2.1-cln.swf.gz "
-            "(`onega archive get`); any log will do, the seed prints figures for "
+            "(`onega archive get`); any log will do, the thesis prints figures for "
             + ", ".join(printed.LOGS)
         )
     found = [
@@ -91,7 +91,7 @@ def song_logs(workloads: Sequence[Workload]) -> tuple[SongLog, ...]:
 
 
 def song_name(source: str | None) -> str:
-    """Return the seed's name of a log (``KTH``), or the file's own without its endings."""
+    """Return the thesis's name of a log (``KTH``), or the file's own without its endings."""
     file = (source or "the log").replace("\\", "/").rsplit("/", 1)[-1]
     for name, beginnings in printed.FILES.items():
         if file.lower().startswith(beginnings):
@@ -100,18 +100,18 @@ def song_name(source: str | None) -> str:
 
 
 def drawn_for(logs: Iterable[SongLog], names: Iterable[str]) -> tuple[SongLog, ...]:
-    """Return the logs that a figure is drawn for: the seed's own, and logs it doesn't know."""
+    """Return the logs that a figure is drawn for: the thesis's own, and logs it doesn't know."""
     wanted = set(names)
     return tuple(one for one in logs if one.name in wanted or not one.known)
 
 
-def seed_table(
+def printed_table(
     label: str,
     title: str,
     columns: tuple[str, ...],
     rows: Iterable[tuple[str, tuple[Value, ...]]],
     logs: Iterable[SongLog],
-) -> SeedTable:
+) -> PrintedTable:
     """Make a table with what is known about its differences for these logs."""
     notes = notes_for(label, tuple(log.name for log in logs))
-    return SeedTable(label, title, columns, tuple(rows), notes)
+    return PrintedTable(label, title, columns, tuple(rows), notes)

@@ -1,4 +1,4 @@
-"""Tables 3.5–3.7 and Figure 3.5 of seed 002: what the chains make of a log, and all models."""
+"""Tables 3.5–3.7 and Figure 3.5 of Song (2006): what the chains make of a log, and all models."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import polars as pl
 
 from onega.core.rng import child
 from onega.core.types import Progress
-from onega.reproduce.result import Chapter, SeedFigure, SeedTable, Value
+from onega.reproduce.result import Chapter, PrintedFigure, PrintedTable, Value
 from onega.reproduce.song import printed
-from onega.reproduce.song.logs import SongLog, drawn_for, seed_table
+from onega.reproduce.song.logs import SongLog, drawn_for, printed_table
 
 if TYPE_CHECKING:
     from onega.comparison.compare_models import ModelComparison
 
 MARKOV: Final = "markov"
-INDEPENDENT: Final = "independent (the seed's PDM)"
+INDEPENDENT: Final = "independent (the thesis's PDM)"
 LUBLIN: Final = "lublin, fitted"
 
-SEED_MODELS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+THESIS_MODELS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     MARKOV: ("markov", {}),
     INDEPENDENT: ("independent", {}),
     LUBLIN: ("lublin", {}),
 }
 ALL_MODELS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     MARKOV: ("markov", {}),
-    "markov, matrix=counted (the seed's)": ("markov", {"matrix": "counted"}),
+    "markov, matrix=counted (the thesis's)": ("markov", {"matrix": "counted"}),
     "markov, within=observed": ("markov", {"within": "observed"}),
     "markov, coupling=runtime-from-width": ("markov", {"coupling": "runtime-from-width"}),
     "markov-pair, within=observed": ("markov-pair", {"within": "observed"}),
@@ -55,7 +55,7 @@ def models_chapter(
     progress: Progress | None = None,
 ) -> Chapter:
     """Fit, draw ``replicates`` samples as long as the log, compare; ``every``: all models."""
-    variants = ALL_MODELS if every else SEED_MODELS
+    variants = ALL_MODELS if every else THESIS_MODELS
     found: dict[str, ModelComparison] = {}
     done = 0
     for log in logs:
@@ -69,9 +69,9 @@ def models_chapter(
         done += len(variants) * replicates
     drawn = {name: _by_model(result.rows) for name, result in found.items()}
     tables = [static(drawn, logs, replicates), correlation(drawn, logs), memory(drawn, logs)]
-    items: list[SeedTable | SeedFigure] = [*tables]
+    items: list[PrintedTable | PrintedFigure] = [*tables]
     items += [
-        SeedFigure(
+        PrintedFigure(
             f"Figure 3.5, {log.name}",
             "distributions, the log and the chains",
             partial(found[log.name].examples[MARKOV].plot, "cdf"),
@@ -116,7 +116,7 @@ def _mean(
     return Value(float(values.mean()), beside, digits, spread)
 
 
-def static(drawn: dict[str, _Drawn], logs: Sequence[SongLog], replicates: int) -> SeedTable:
+def static(drawn: dict[str, _Drawn], logs: Sequence[SongLog], replicates: int) -> PrintedTable:
     """Table 3.5: KS distances and the difference in area."""
     rows = []
     for log in logs:
@@ -134,10 +134,10 @@ def static(drawn: dict[str, _Drawn], logs: Sequence[SongLog], replicates: int) -
         )
     title = f"the chains beside the log, mean ± standard deviation of {replicates} samples"
     columns = ("log", "KS width", "KS run time", "d_SA, %")
-    return seed_table("Table 3.5", title, columns, rows, logs)
+    return printed_table("Table 3.5", title, columns, rows, logs)
 
 
-def correlation(drawn: dict[str, _Drawn], logs: Sequence[SongLog]) -> SeedTable:
+def correlation(drawn: dict[str, _Drawn], logs: Sequence[SongLog]) -> PrintedTable:
     """Table 3.6: correlation of width and run time."""
     rows = []
     for log in logs:
@@ -150,10 +150,10 @@ def correlation(drawn: dict[str, _Drawn], logs: Sequence[SongLog]) -> SeedTable:
         )
         rows.append((log.name, values))
     columns = ("log", "the log", "markov", "lublin, fitted")
-    return seed_table("Table 3.6", "correlation of width and run time", columns, rows, logs)
+    return printed_table("Table 3.6", "correlation of width and run time", columns, rows, logs)
 
 
-def memory(drawn: dict[str, _Drawn], logs: Sequence[SongLog]) -> SeedTable:
+def memory(drawn: dict[str, _Drawn], logs: Sequence[SongLog]) -> PrintedTable:
     """Table 3.7: ρ₁ of widths and of run times."""
     rows = []
     for log in logs:
@@ -168,11 +168,11 @@ def memory(drawn: dict[str, _Drawn], logs: Sequence[SongLog]) -> SeedTable:
         rows.append((log.name, tuple(values)))
     columns = ("log", "width: log", "width: markov", "width: independent",
                "run time: log", "run time: markov", "run time: independent")  # fmt: skip
-    return seed_table("Table 3.7", "autocorrelation ρ₁", columns, rows, logs)
+    return printed_table("Table 3.7", "autocorrelation ρ₁", columns, rows, logs)
 
 
-def all_models(mine: _Drawn, log: SongLog, replicates: int) -> SeedTable:
-    """All families on one log: not in the seed, in its measures."""
+def all_models(mine: _Drawn, log: SongLog, replicates: int) -> PrintedTable:
+    """All families on one log: not in the thesis, in its measures."""
     keys = ("corr", "rho1_procs", "rho1_runtime", "same_procs")
     real = [Value(float(mine[MARKOV][f"{key}_real"][0])) for key in keys]
     rows = [("the log", (*(Value(None) for _ in range(4)), *real, Value(None)))]
@@ -187,10 +187,10 @@ def all_models(mine: _Drawn, log: SongLog, replicates: int) -> SeedTable:
     columns = ("model", "KS width", "KS run time", "KS gap", "d_SA, %", "corr", "ρ₁ width",
                "ρ₁ run time", "equal neighbours", "median abs d_SA, %")  # fmt: skip
     title = f"all models on {log.name}, means over {replicates} samples"
-    return SeedTable(f"Beside 3.5–3.7, {log.name}", title, columns, tuple(rows))
+    return PrintedTable(f"Beside 3.5–3.7, {log.name}", title, columns, tuple(rows))
 
 
-def predictions(logs: Sequence[SongLog]) -> SeedTable:
+def predictions(logs: Sequence[SongLog]) -> PrintedTable:
     """Predict the class of the next job in the log's second half (§7.2's question)."""
     from onega.models.jobs.vlmc import prediction_scores
 
@@ -201,4 +201,6 @@ def predictions(logs: Sequence[SongLog]) -> SeedTable:
         for attribute, scores in prediction_scores(log.jobs).items()
     ]
     columns = ("log and attribute", "vlmc", "first-order chain", "same as last")
-    return SeedTable("Beside 7.2", "right predictions of the next class, %", columns, tuple(rows))
+    return PrintedTable(
+        "Beside 7.2", "right predictions of the next class, %", columns, tuple(rows)
+    )

@@ -1,4 +1,4 @@
-"""Why figures differ from seed 002's printed ones: table → log → sentence.
+"""Why figures differ from Song's (2006) printed ones: table → log → sentence.
 
 Every sentence was checked on the archive's cleaned logs KTH-SP2-1996-2.1, SDSC-SP2-1998-4.2 and
 LANL-CM5-1994-4.1 (docs/song-tables.md, docs/users.md, docs/describe.md).
@@ -42,7 +42,7 @@ NOTES: Final[dict[str, dict[str, str]]] = {
         "printed 0.01 is one draw.",
         "LANL": "LANL: widths are adjusted only when the width's state changes, with probability "
         "|cor|, so the model passes on a part of the correlation; the printed 0.23 exceeds the "
-        "log's own. Ours is fitted to the log; the seed doesn't say whether its Lublin was.",
+        "log's own. Ours is fitted to the log; the thesis doesn't say whether its Lublin was.",
     },
     "Table 3.7": {
         "KTH": "ρ₁ is of values, not of states: only so is KTH 0.29 and 0.29. The chains' 0.27 "
@@ -61,7 +61,7 @@ NOTES: Final[dict[str, dict[str, str]]] = {
         "20 %.",
     },
     "Table 4.4": {
-        "KTH": "KTH: the seed lists 16 of the 20 most frequent values; the printed total of 74.9 % "
+        "KTH": "KTH: 16 of the 20 most frequent values are printed; the printed total of 74.9 % "
         "is that of 20.",
         "LANL": "LANL: shares of a log with 39 % fewer jobs.",
     },
@@ -77,7 +77,7 @@ NOTES: Final[dict[str, dict[str, str]]] = {
         "the thousands would decide them. 91 % of the jobs have estimates, not 20 %.",
     },
     "Table 4.9": {
-        "SP2": "The order is the seed's. Ours is more extreme for KTH: classes count by their "
+        "SP2": "The order is the thesis's. Ours is more extreme for KTH: classes count by their "
         "jobs, and this version of SP2 has twice as many as KTH.",
     },
     "Table 5.1": {
@@ -101,7 +101,7 @@ NOTES: Final[dict[str, dict[str, str]]] = {
     },
     "Table 6.3": {
         "KTH": "KTH: WP+ covers 19.2 % of the submissions, just below the line of 20 %. WP− is 0 "
-        "in print and covers 36 % here; the seed's own text and Figure 6.2 describe WP− for KTH.",
+        "in print and covers 36 % here; the thesis's own text and Figure 6.2 describe WP− for KTH.",
         "SP2": "SP2: OR− covers 19.6 %, just below the line; WP− 34 %.",
     },
 }

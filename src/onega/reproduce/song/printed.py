@@ -1,13 +1,13 @@
-"""The figures that seed 002 (B. Song, *Workload Modeling for Parallel Computers*) prints.
+"""The figures that B. Song, *Workload Modeling for Parallel Computers* (2006), prints.
 
-Keys are the seed's names of the six logs; SDSC's SP2 is ``SP2``. Shares are in %, times in hours.
+Keys are the thesis's names of the six logs; SDSC's SP2 is ``SP2``. Shares are in %, times in hours.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-TITLE: Final = "B. Song, Workload Modeling for Parallel Computers (seed 002)"
+TITLE: Final = "B. Song, Workload Modeling for Parallel Computers (2006)"
 
 LOGS: Final = ("CTC", "KTH", "LANL", "SP2", "SDSC95", "SDSC96")
 

@@ -1,4 +1,4 @@
-"""Chapters 2, 3 and 7 of seed 002: what the logs say by themselves."""
+"""Chapters 2, 3 and 7 of Song (2006): what the logs say by themselves."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from onega.core.workload.chains import Chain
-from onega.reproduce.result import Chapter, SeedFigure, SeedTable, Value
+from onega.reproduce.result import Chapter, PrintedFigure, PrintedTable, Value
 from onega.reproduce.song import printed
-from onega.reproduce.song.logs import SongLog, drawn_for, seed_table
+from onega.reproduce.song.logs import SongLog, drawn_for, printed_table
 
 ALL = printed.LOGS
 
@@ -36,7 +36,7 @@ def cycles(logs: tuple[SongLog, ...]) -> Chapter:
     return Chapter("Cycles", _figures(logs, CYCLES))
 
 
-def sizes(logs: tuple[SongLog, ...]) -> SeedTable:
+def sizes(logs: tuple[SongLog, ...]) -> PrintedTable:
     """Table 2.1: processors, jobs, users."""
     rows = []
     for log in logs:
@@ -45,10 +45,10 @@ def sizes(logs: tuple[SongLog, ...]) -> SeedTable:
         beside = printed.SIZES.get(log.name, (None,) * 3)
         rows.append((log.name, _values(ours, beside, 0)))
     columns = ("log", "processors", "jobs", "users")
-    return seed_table("Table 2.1", "the logs", columns, rows, logs)
+    return printed_table("Table 2.1", "the logs", columns, rows, logs)
 
 
-def neighbours(logs: tuple[SongLog, ...]) -> SeedTable:
+def neighbours(logs: tuple[SongLog, ...]) -> PrintedTable:
     """Table 3.1: neighbours of equal width."""
     rows = []
     for log in logs:
@@ -56,10 +56,10 @@ def neighbours(logs: tuple[SongLog, ...]) -> SeedTable:
         share = None if temporal is None else 100 * temporal.same_width
         rows.append((log.name, (Value(share, printed.EQUAL_NEIGHBOURS.get(log.name), 1),)))
     columns = ("log", "equal neighbours, %")
-    return seed_table("Table 3.1", "neighbouring jobs of equal width", columns, rows, logs)
+    return printed_table("Table 3.1", "neighbouring jobs of equal width", columns, rows, logs)
 
 
-def example() -> SeedTable:
+def example() -> PrintedTable:
     """Table 3.2: the states of a short series."""
     chain = Chain.of(printed.EXAMPLE["t"])
     ours = {
@@ -72,10 +72,10 @@ def example() -> SeedTable:
         (name, (Value(" ".join(map(str, ours[name])), " ".join(map(str, values))),))
         for name, values in printed.EXAMPLE.items()
     )
-    return SeedTable("Table 3.2", "the states of an example", ("series", "values"), rows)
+    return PrintedTable("Table 3.2", "the states of an example", ("series", "values"), rows)
 
 
-def dimensions(logs: tuple[SongLog, ...]) -> SeedTable:
+def dimensions(logs: tuple[SongLog, ...]) -> PrintedTable:
     """Table 3.3: states of the two chains."""
     rows = []
     for log in logs:
@@ -86,10 +86,10 @@ def dimensions(logs: tuple[SongLog, ...]) -> SeedTable:
         beside = printed.DIMENSIONS.get(log.name, (None, None))
         rows.append((log.name, _values(ours, beside, 0)))
     columns = ("log", "run-time states", "width states")
-    return seed_table("Table 3.3", "dimensions of the chains", columns, rows, logs)
+    return printed_table("Table 3.3", "dimensions of the chains", columns, rows, logs)
 
 
-def correlations(logs: tuple[SongLog, ...]) -> SeedTable:
+def correlations(logs: tuple[SongLog, ...]) -> PrintedTable:
     """Table 3.4: cor₀ and cor₁."""
     rows = []
     for log in logs:
@@ -98,14 +98,14 @@ def correlations(logs: tuple[SongLog, ...]) -> SeedTable:
         beside = printed.COR.get(log.name, (None, None))
         rows.append((log.name, _values(ours, beside, 2)))
     title = "correlation of the chains' paths and of their changes"
-    return seed_table("Table 3.4", title, ("log", "cor₀", "cor₁"), rows, logs)
+    return printed_table("Table 3.4", title, ("log", "cor₀", "cor₁"), rows, logs)
 
 
 def _values(ours: Any, beside: Any, digits: int) -> tuple[Value, ...]:  # noqa: ANN401
     return tuple(Value(a, b, digits) for a, b in zip(ours, beside, strict=True))
 
 
-def _figures(logs: tuple[SongLog, ...], wanted: Any) -> tuple[SeedFigure, ...]:  # noqa: ANN401
+def _figures(logs: tuple[SongLog, ...], wanted: Any) -> tuple[PrintedFigure, ...]:  # noqa: ANN401
     """Make the figures of the descriptions that can be drawn."""
     from onega.core.errors import TraceError
 
@@ -117,5 +117,5 @@ def _figures(logs: tuple[SongLog, ...], wanted: Any) -> tuple[SeedFigure, ...]: 
             except TraceError:
                 continue
             draw = partial(log.description.plot, kind)
-            found.append(SeedFigure(f"{label}, {log.name}", title, draw))
+            found.append(PrintedFigure(f"{label}, {log.name}", title, draw))
     return tuple(found)

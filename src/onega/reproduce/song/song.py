@@ -1,4 +1,4 @@
-"""``onega reproduce song``: seed 002's tables and figures on the logs given."""
+"""``onega reproduce song``: Song's (2006) tables and figures on the logs given."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def reproduce_song(
     all_models: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> Reproduction:
-    """Make seed 002's tables and figures from logs.
+    """Make Song's (2006) tables and figures from logs.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def reproduce_song(
     replicates
         Samples behind each mean of random draws.
     all_models
-        Compare all thirteen variants of models, not only the seed's three.
+        Compare all thirteen variants of models, not only the thesis's three.
     progress
         Called with the share that is done of the longest part.
     """

@@ -1,4 +1,4 @@
-"""Chapters 5 and 6 of seed 002: groups of users, and how users react to the queue."""
+"""Chapters 5 and 6 of Song (2006): groups of users, and how users react to the queue."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from onega.core.schedule.schedule import Schedule
 from onega.core.workload.chains import correlation
 from onega.core.workload.distances import ks_distance
 from onega.core.workload.workload import Workload
-from onega.reproduce.result import Absent, Chapter, SeedFigure, SeedTable, Value
+from onega.reproduce.result import Absent, Chapter, PrintedFigure, PrintedTable, Value
 from onega.reproduce.song import printed
-from onega.reproduce.song.logs import SongLog, drawn_for, seed_table
+from onega.reproduce.song.logs import SongLog, drawn_for, printed_table
 
 if TYPE_CHECKING:
     from onega.core.types import Ints
     from onega.experiment.users.feedback import Feedback
 
 BOUNDS: Final = (1, 100, 300, 1000, 2000, np.inf)
-"""Classes of Table 5.1; the seed prints 500 for 300 (docs/describe.md)."""
+"""Classes of Table 5.1; the thesis prints 500 for 300 (docs/describe.md)."""
 
 SCATTERS: Final = ((2, "5.4", "KTH"), (4, "5.5", "KTH"), (6, "5.6", "KTH"), (4, "5.7", "LANL"))
 
@@ -32,12 +32,12 @@ def users_chapter(logs: tuple[SongLog, ...], *, seed: int) -> Chapter:
     having = tuple(log for log in logs if log.description.users is not None)
     if not having:
         return Chapter("Groups of users", ())
-    items: list[SeedTable | SeedFigure] = [submissions(having)]
+    items: list[PrintedTable | PrintedFigure] = [submissions(having)]
     items += [groups(log) for log in having]
     items += list(grouped_samples(having, seed))
     for log in drawn_for(having, ("KTH",)):
         plot = partial(log.description.plot, "users")
-        items.append(SeedFigure(f"Figure 5.1, {log.name}", "the most active users", plot))
+        items.append(PrintedFigure(f"Figure 5.1, {log.name}", "the most active users", plot))
     for number, figure, name in SCATTERS:
         for log in drawn_for(having, (name,)):
             grouping = log.grouping(number)
@@ -45,11 +45,11 @@ def users_chapter(logs: tuple[SongLog, ...], *, seed: int) -> Chapter:
                 continue
             plot = partial(grouping.plot, "scatter")
             label = f"Figure {figure}, {log.name}"
-            items.append(SeedFigure(label, f"{number} groups of users", plot))
+            items.append(PrintedFigure(label, f"{number} groups of users", plot))
     return Chapter("Groups of users", tuple(items))
 
 
-def submissions(logs: Sequence[SongLog]) -> SeedTable:
+def submissions(logs: Sequence[SongLog]) -> PrintedTable:
     """Table 5.1: users by number of submissions."""
     rows = []
     for log in logs:
@@ -59,10 +59,10 @@ def submissions(logs: Sequence[SongLog]) -> SeedTable:
         beside = printed.SUBMISSIONS.get(log.name, (None,) * 5)
         rows.append((log.name, tuple(Value(float(s), b) for s, b in zip(shares, beside))))
     columns = ("log", "1–99, %", "100–299, %", "300–999, %", "1000–1999, %", "2000 or more, %")
-    return seed_table("Table 5.1", "users by submissions", columns, rows, logs)
+    return printed_table("Table 5.1", "users by submissions", columns, rows, logs)
 
 
-def groups(log: SongLog) -> SeedTable:
+def groups(log: SongLog) -> PrintedTable:
     """Table 5.2: area, jobs and users of each group, for 2, 4 and 6 groups."""
     rows = []
     for number in (2, 4, 6):
@@ -76,11 +76,11 @@ def groups(log: SongLog) -> SeedTable:
             values = tuple(Value(100 * a, b, 1) for a, b in zip(ours, theirs, strict=True))
             rows.append((f"K = {number}, group {place}", values))
     columns = ("groups", "area, %", "jobs, %", "users, %")
-    made = seed_table("Table 5.2", f"groups of users of {log.name}", columns, rows, (log,))
-    return SeedTable(f"Table 5.2, {log.name}", made.title, made.columns, made.rows, made.notes)
+    made = printed_table("Table 5.2", f"groups of users of {log.name}", columns, rows, (log,))
+    return PrintedTable(f"Table 5.2, {log.name}", made.title, made.columns, made.rows, made.notes)
 
 
-def grouped_samples(logs: Sequence[SongLog], seed: int) -> tuple[SeedTable, ...]:
+def grouped_samples(logs: Sequence[SongLog], seed: int) -> tuple[PrintedTable, ...]:
     """Tables 5.3 and 5.4: what a model of the groups makes of the log."""
     from onega.models.users.groups import UserGroups
 
@@ -104,8 +104,8 @@ def grouped_samples(logs: Sequence[SongLog], seed: int) -> tuple[SeedTable, ...]
     second = ("log", "the log", "MUGM")
     title = "correlation of width and run time"
     return (
-        seed_table("Table 5.3", "distance of a drawn log from the log", first, distances, logs),
-        seed_table("Table 5.4", title, second, correlations, logs),
+        printed_table("Table 5.3", "distance of a drawn log from the log", first, distances, logs),
+        printed_table("Table 5.4", title, second, correlations, logs),
     )
 
 
@@ -120,7 +120,7 @@ def feedback_chapter(logs: tuple[SongLog, ...]) -> tuple[Chapter, tuple[Absent, 
     from onega.experiment.users.feedback_state import cut_points, seen_at_submission
 
     levels, evidence, absent = [], [], []
-    figures: list[SeedFigure] = []
+    figures: list[PrintedFigure] = []
     for log in logs:
         try:
             found = feedback(log.cleaned, permutations=0)
@@ -145,22 +145,22 @@ def feedback_chapter(logs: tuple[SongLog, ...]) -> tuple[Chapter, tuple[Absent, 
         return Chapter("Reactions of users", ()), tuple(absent)
     names = ("WR+", "WR−", "OR+", "OR−", "WP+", "WP−", "OP+", "OP−")
     tables = (
-        seed_table("Table 6.2", "where the five levels of waiting jobs begin",
+        printed_table("Table 6.2", "where the five levels of waiting jobs begin",
                    ("log", "jobs waiting"), levels, logs),
-        seed_table("Table 6.3", "reactions that are evidence (more than 20 % of submissions)",
+        printed_table("Table 6.3", "reactions that are evidence (more than 20 % of submissions)",
                    ("log", *names), evidence, logs),
     )  # fmt: skip
     return Chapter("Reactions of users", (*tables, *figures)), tuple(absent)
 
 
-def _feedback_figures(log: SongLog, found: Feedback, waiting: Ints) -> list[SeedFigure]:
+def _feedback_figures(log: SongLog, found: Feedback, waiting: Ints) -> list[PrintedFigure]:
     """Figures 6.1, 6.2 (6.3 for CTC) and 6.4."""
     from onega.figures import papers as draw
 
     curves = f"Figure 6.{3 if log.name == 'CTC' else 2}, {log.name}"
     afternoon = partial(found.plot, "curves", hours=(13, 16))
     return [
-        SeedFigure(f"Figure 6.1, {log.name}", "waiting jobs", partial(draw.waiting, waiting)),
-        SeedFigure(curves, "reactions to the queue", partial(found.plot, "curves")),
-        SeedFigure(f"Figure 6.4, {log.name}", "the same between 13 and 16 o'clock", afternoon),
+        PrintedFigure(f"Figure 6.1, {log.name}", "waiting jobs", partial(draw.waiting, waiting)),
+        PrintedFigure(curves, "reactions to the queue", partial(found.plot, "curves")),
+        PrintedFigure(f"Figure 6.4, {log.name}", "the same between 13 and 16 o'clock", afternoon),
     ]

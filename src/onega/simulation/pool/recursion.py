@@ -1,4 +1,4 @@
-"""The modified Kiefer–Wolfowitz recursion: delays without a simulation (seed 000)."""
+"""The modified Kiefer–Wolfowitz recursion: delays without a simulation (Rumyantsev 2014)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Recursion:
     Attributes
     ----------
     delay
-        D_i = W_{i,N_i}, in the unit of the gaps (seed 000, (2)).
+        D_i = W_{i,N_i}, in the unit of the gaps (Rumyantsev 2014, (2)).
     busy
         Servers with work left when customer i arrives: components of W_i above 0.
     vectors
@@ -64,9 +64,9 @@ def workload_recursion(
 ) -> Recursion:
     """Delays of customers that need several servers at once, first come, first served.
 
-    W_{i+1} = R(W_{i,N_i} + S_i − T_i (N_i times), W_{i,N_i+1} − T_i, …, W_{i,s} − T_i)⁺ and
-    D_i = W_{i,N_i} (seed 000, (1), (2); Kiefer and Wolfowitz 1955), R sorting upwards. The cost
-    of a customer doesn't depend on the number of servers.
+    W_{i+1} = R(W_{i,N_i} + S_i − T_i (N_i times), W_{i,N_i+1} − T_i, …, W_{i,s} − T_i)⁺ and D_i =
+    W_{i,N_i} (Rumyantsev 2014, (1), (2); Kiefer and Wolfowitz 1955), R sorts upwards. The cost of a
+    customer doesn't depend on the number of servers.
 
     Parameters
     ----------

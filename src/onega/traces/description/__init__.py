@@ -1,4 +1,4 @@
-"""Everything that seed 002 measures on a log before it models anything."""
+"""Everything that Song (2006) measures on a log before it models anything."""
 
 from onega.traces.description.description import Description, describe
 

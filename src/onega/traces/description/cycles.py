@@ -1,4 +1,4 @@
-"""Hours and weekdays, in the machine's own time (seed 002 §7.1)."""
+"""Hours and weekdays, in the machine's own time (Song 2006, §7.1)."""
 
 from __future__ import annotations
 

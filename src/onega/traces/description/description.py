@@ -29,7 +29,7 @@ from onega.traces.description.users import Users, users
 
 @dataclass(frozen=True, slots=True)
 class Description(Plottable):
-    """What a log says, measured as seed 002 (Song, *Workload Modeling*) measures it.
+    """What a log says, measured as Song (2006) measures it.
 
     Sections that a log can't give are None; `missing` says why.
 

@@ -14,7 +14,7 @@ from onega.traces.description.sections import Jobs, Summary, floats
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Counts, period, machine, offered load and utilisation (the head of seed 002 Table 2.1).
+    """Counts, period, machine, offered load and utilisation (the head of Song's (2006) Table 2.1).
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""One attribute at a time: moments, percentiles, mode (seed 002 §2.3), weight of the tail."""
+"""One attribute at a time: moments, percentiles, mode (Song 2006, §2.3), weight of the tail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNITS = {"runtime": "s", "width": "processors", "gap": "s", "estimate": "s", "ar
 
 @dataclass(frozen=True, slots=True)
 class Marginal:
-    """The distribution of one attribute in three families of numbers (seed 002 §2.3).
+    """The distribution of one attribute in three families of numbers (Song 2006, §2.3).
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class HillPoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """How heavy the upper tail is: P[X > x] ~ c·x^−α, heavy if α < 2 (seed 002 §2.3).
+    """How heavy the upper tail is: P[X > x] ~ c·x^−α, heavy if α < 2 (Song 2006, §2.3).
 
     α is Hill's estimate from the k largest values x₍₁₎ ≥ … ≥ x₍k₎ ≥ x₍k+1₎::
 

@@ -60,13 +60,13 @@ class Jobs:
     def usable(self) -> npt.NDArray[np.bool_]:
         """Jobs whose width and run time are both known and positive.
 
-        "Zero values are neglected as they are very rare" (seed 002 §5.2.1).
+        "Zero values are neglected as they are very rare" (Song 2006, §5.2.1).
         """
         return (self.runtime > 0) & (self.width > 0)
 
     @cached_property
     def area(self) -> Floats:
-        """Squashed area, run time × width, in processor-seconds (seed 002 §2.1)."""
+        """Squashed area, run time × width, in processor-seconds (Song 2006, §2.1)."""
         return self.runtime * self.width
 
     def pairs(self, needed: int = 1) -> tuple[Floats, Floats]:

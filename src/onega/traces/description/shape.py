@@ -33,7 +33,7 @@ class Bin(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Widths, and how they go with run times (seed 002 §2.3, Tables 3.6 and 5.4).
+    """Widths, and how they go with run times (Song 2006, §2.3, Tables 3.6 and 5.4).
 
     Attributes
     ----------

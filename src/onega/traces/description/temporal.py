@@ -1,4 +1,4 @@
-"""Relations between neighbours in the order of submission (seed 002, chapter 3)."""
+"""Relations between neighbours in the order of submission (Song 2006, chapter 3)."""
 
 from __future__ import annotations
 

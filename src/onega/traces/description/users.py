@@ -1,4 +1,4 @@
-"""Who submits what (seed 002, chapter 5)."""
+"""Who submits what (Song 2006, chapter 5)."""
 
 from __future__ import annotations
 

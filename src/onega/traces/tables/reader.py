@@ -77,8 +77,8 @@ def read_csv(
 def read_gaps(path: str | os.PathLike[str], limits: Limits, **options: Any) -> Workload:  # noqa: ANN401
     """Read a table of gaps (interarrival, service, cores, delays).
 
-    The gap in a row lies between that row's job and the next row's, as in hpcwld (seed 000: T_i
-    separates jobs i and i + 1). The first job is submitted at 0; the last gap is without use.
+    The gap in a row lies between that row's job and the next row's, as in hpcwld (Rumyantsev 2014;
+    T_i separates jobs i and i + 1). The first job is submitted at 0; the last gap is without use.
     """
     return read_csv(path, limits, format="gaps", **options)
 
