@@ -203,11 +203,11 @@ def test_what_is_made_of_a_workload_is_made_once_and_not_sent_along():
     log = Workload({"submit": [5.0, 0.0, 3.0], "runtime": [1.0] * 3, "procs": [1] * 3})
     made = []
     for _ in range(2):
-        assert log.once("thing", lambda: made.append("made") or len(log)) == 3
+        assert log.cached(("thing",), lambda: made.append("made") or len(log)) == 3
     assert made == ["made"]
     again = pickle.loads(pickle.dumps(log))
     assert again == log
-    assert again.once("thing", lambda: "anew") == "anew"
+    assert again.cached(("thing",), lambda: "anew") == "anew"
 
 
 def test_submissions_are_sorted():

@@ -156,7 +156,7 @@ def log_window(log: Workload) -> Window:
     own; a job whose wait isn't known counts from its submission, so that the window is the same
     for all policies that a log is simulated under.
     """
-    found: Window = log.once("log_window", lambda: _log_window(log))
+    found: Window = log.cached((_log_window,), lambda: _log_window(log))
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
@@ -137,17 +137,18 @@ class Workload:
             submit = self.table["submit"]
             return self.column("submit") if submit.is_sorted() else np.sort(submit.to_numpy())
 
-        return self.once("submissions", make)
+        return self.cached((Workload.submissions,), make)
 
-    def once(self, name: str, make: Callable[[], T]) -> T:
-        """Return what ``make`` makes of this workload, made at the first call with this name.
+    def cached(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
+        """Return what ``make`` makes of this workload, made at the first call with this key.
 
-        It is kept as long as the workload, for all runs of it on any thread; nobody may change it.
+        The key is a function and all that its result depends on beside the workload. The result is
+        kept as long as the workload, for all runs of it on any thread, and must not be changed.
         """
-        made: dict[str, Any] = vars(self)["_made"]
-        if name not in made:
-            made.setdefault(name, make())
-        return cast(T, made[name])
+        made: dict[tuple[Hashable, ...], Any] = vars(self)["_made"]
+        if key not in made:
+            made.setdefault(key, make())
+        return cast(T, made[key])
 
     def has(self, name: str) -> bool:
         """Whether a column has any value at all."""

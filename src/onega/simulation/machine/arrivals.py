@@ -77,7 +77,7 @@ class Arrivals:
             start = np.concatenate([initial.start, start])
             done = np.concatenate([initial.done, done])
         setup.check_jobs(everything, MOST_PROCS)
-        row, jobs = everything.once("by arrival", lambda: _by_arrival(everything))
+        row, jobs = everything.cached((_by_arrival,), lambda: _by_arrival(everything))
         if row is None or jobs is None:
             return cls(everything, None, everything, start, done, before)
         return cls(everything, row, jobs, start[row], done[row], before)

@@ -33,8 +33,8 @@ def assign(
     """
     if len(parts) == 1 and parts[0].default:
         return constant(workload, 0, np.int64), []
-    place, lost = workload.once(
-        f"{column}s of jobs: {names_of(parts)}", lambda: _assigned(workload, column, parts)
+    place, lost = workload.cached(
+        (_assigned, column, names_of(parts)), lambda: _assigned(workload, column, parts)
     )
     if lost.size == 0:
         return place, []
@@ -47,9 +47,9 @@ def assign(
     return place, [named(workload, column, why, lost)]
 
 
-def names_of(parts: Sequence[Partition | Queue]) -> str:
-    """Write down what decides who belongs to which part: names, and which takes all others."""
-    return repr([(str(one.name), one.default) for one in parts])
+def names_of(parts: Sequence[Partition | Queue]) -> tuple[tuple[str, bool], ...]:
+    """Return what decides which job belongs to which part: names, and which takes all others."""
+    return tuple((str(one.name), one.default) for one in parts)
 
 
 def _assigned(
@@ -88,15 +88,15 @@ def queue_ranks(workload: Workload, queues: Sequence[Queue], queue: Ints) -> tup
     if not queues:
         return constant(workload, 0, np.int64), constant(workload, 0.0)
     ranks, factors = queue_levels(queues), [float(one.factor) for one in queues]
-    return workload.once(
-        f"ranks of queues: {names_of(queues)}, {ranks}, {factors}",
+    return workload.cached(
+        (queue_ranks, names_of(queues), tuple(ranks), tuple(factors)),
         lambda: (np.array(ranks)[queue], np.array(factors)[queue]),
     )
 
 
 def numbered(workload: Workload, column: str) -> tuple[Ints, Ints]:
     """Return a number from 0 for each of a column's values, and the values; null counts as −1."""
-    return workload.once(f"numbered: {column}", lambda: _numbered(workload.table[column]))
+    return workload.cached((_numbered, column), lambda: _numbered(workload.table[column]))
 
 
 def _numbered(values: pl.Series) -> tuple[Ints, Ints]:
@@ -140,7 +140,7 @@ def make_accounts(workload: Workload, cluster: Cluster, queue: Ints, users: User
     """Make accounts of queues, of users, and of users within queues."""
     queues, people = cluster.queues, users.names.size
     if not queues and cluster.user_limits is None:
-        return workload.once("no accounts", lambda: _no_accounts(len(workload)))
+        return workload.cached((_no_accounts,), lambda: _no_accounts(len(workload)))
     limits: list[tuple[int, int]] = []
     sizes: list[int] = []
 
@@ -171,7 +171,9 @@ def make_accounts(workload: Workload, cluster: Cluster, queue: Ints, users: User
             of_job[:, 2] = np.where(first >= 0, first + users.of_job, -1)
         return of_job
 
-    of_job = workload.once(f"accounts: {names_of(queues)}, {whole}, {each}, {theirs}", make)
+    of_job = workload.cached(
+        (make_accounts, names_of(queues), tuple(whole), tuple(each), theirs), make
+    )
     table = np.repeat(np.array(limits, np.int64).reshape(-1, 2), sizes, axis=0)
     return Accounts(of_job, table[:, 0], table[:, 1])
 

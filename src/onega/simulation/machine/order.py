@@ -88,8 +88,8 @@ def ranks(
         return rank
 
     if all(layout.policies[number].order == "fcfs" for number in static):
-        who = f"{names_of(parts)}, {names_of(queues)}, {queue_levels(queues)}"
-        return workload.once(f"ranks: {who}", lambda: ranked(place)) if grouped else place
+        made_from = (ranks, names_of(parts), names_of(queues), tuple(queue_levels(queues)))
+        return workload.cached(made_from, lambda: ranked(place)) if grouped else place
     known, key = columns(), np.zeros(partition.size)
     keys = {number: static_keys(layout.policies[number], known) for number in static}
     for number, fixed in keys.items():

@@ -111,11 +111,11 @@ def make_shapes(
             _, work, expect, procs = jobs.columns
             return Shapes(_cut(procs, work, expect, wanted, layout, nodes), jobs.limited)
 
-        name = f"shapes: {policy.knowledge}, limits={enforce_limits}, {layout.resources}"
+        key = (make_shapes, policy.knowledge, enforce_limits, tuple(layout.resources))
         # Without demands they are the same for all runs of a workload; which of its nodes count
         # depends on those of this machine.
         shared = demands is None and nodes is None
-        shapes = workload.once(name, make) if shared else make()
+        shapes = workload.cached(key, make) if shared else make()
     else:
         fixed = np.isfinite(begun)
         if hasattr(moldable, "speedup"):
@@ -172,10 +172,10 @@ def _cut(
 
 def row_of_job(workload: Workload, ids: pl.Series) -> Ints:
     """Return the row of each id; −1 where there is no such job."""
-    known, row = workload.once("ids in order", lambda: _ids_in_order(workload))
+    known, row = workload.cached((_ids_in_order,), lambda: _ids_in_order(workload))
     asked = (ids.fill_null(NO_JOB) if ids.null_count() else ids).to_numpy()
     if int(known[-1]) - int(known[0]) < MOST_GAPS * known.size:  # a table tells at once
-        table = workload.once("row by id", lambda: _row_by_id(known, row))
+        table = workload.cached((_row_by_id,), lambda: _row_by_id(known, row))
         inside = (asked >= known[0]) & (asked <= known[-1])
         return table[np.where(inside, asked - known[0], table.size - 1)]
     place = np.minimum(np.searchsorted(known, asked), known.size - 1)
@@ -212,7 +212,7 @@ def _by_law(workload: Workload, law: Speedup, machine: int, fixed: Flags) -> Sha
     room = procs.size * (widths.size + 1)
     made_from = widths, law.speedup(widths), law.speedup(procs)
     # The last law's shapes are kept: to make them takes longer than many a run with them.
-    kept: list[tuple[tuple[npt.NDArray[Any], ...], Shaped]] = workload.once("shapes by law", list)
+    kept: list[tuple[tuple[npt.NDArray[Any], ...], Shaped]] = workload.cached((_by_law,), list)
     sharing = room <= MOST_KEPT and not fixed.any()
     if sharing and kept:
         earlier, shapes = kept[0]
@@ -288,7 +288,7 @@ def _wanted(
     known = [*layout.resources[1:], *(name for name in layout.shared if name != POWER)]
     wanted = _of_the_log(workload, known, findings)
     if "memory" in layout.resources:
-        wanted["memory"] = workload.once("memory", lambda: _memory(workload))
+        wanted["memory"] = workload.cached((_memory,), lambda: _memory(workload))
     if demands is None:
         return wanted
     frame = frame_of(demands, ("job",), DEMANDS)

@@ -50,7 +50,7 @@ def check_jobs(workload: Workload, procs: int) -> None:
     """Refuse jobs that can't be simulated, by name."""
     if len(workload) == 0:
         raise SimulationError("the workload has no jobs; nothing to simulate")
-    least, widest = workload.once("least and widest", lambda: _least_and_widest(workload))
+    least, widest = workload.cached((_least_and_widest,), lambda: _least_and_widest(workload))
     if least > 0 and widest <= procs:  # not so for NaN
         return
     width, work = workload.column("procs"), workload.column("runtime")
@@ -131,8 +131,7 @@ def make_jobs(workload: Workload, policy: Policy, *, enforce_limits: bool) -> Jo
             work = columns.work.view()
         return Jobs(columns, by_arrival, work, limited)
 
-    name = f"jobs by arrival: {policy.knowledge}, limits={enforce_limits}"
-    return workload.once(name, make)
+    return workload.cached((make_jobs, policy.knowledge, enforce_limits), make)
 
 
 def rows_by_arrival(workload: Workload) -> Ints | None:
@@ -160,7 +159,7 @@ def constant(workload: Workload, value: float, kind: type = np.float64) -> npt.N
         column.setflags(write=False)
         return column
 
-    return workload.once(f"constant {kind.__name__}: {value!r}", make)
+    return workload.cached((constant, repr(value), kind), make)
 
 
 def rows(workload: Workload) -> Ints:
@@ -171,7 +170,7 @@ def rows(workload: Workload) -> Ints:
         column.setflags(write=False)
         return column
 
-    return workload.once("rows", make)
+    return workload.cached((rows,), make)
 
 
 def stable_order(values: npt.NDArray[Any]) -> Ints:

@@ -6,6 +6,7 @@ second) to look at a few thousand jobs.
 
 from __future__ import annotations
 
+import math
 import re
 from decimal import Decimal
 from typing import Final, NamedTuple
@@ -91,9 +92,10 @@ def _row(tokens: list[bytes], body: bytes, row: int, odd: list[OddToken]) -> lis
             pass
     values = []
     for field, token in enumerate(tokens):
-        if _NUMBER.fullmatch(token) and len(token) <= 15:
-            values.append(float(token))
-        else:
+        value = float(token) if _NUMBER.fullmatch(token) and len(token) <= 15 else math.inf
+        if math.isfinite(value):
+            values.append(value)
+        else:  # not a number, too large for one, or exact only as a whole number
             odd.append(OddToken(row, field, token))
             values.append(0.0)
     return values

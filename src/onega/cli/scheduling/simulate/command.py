@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -176,12 +175,10 @@ def simulate(
     """
     flags = {name: value for name, value in locals().items() if name in MachineFlags.__slots__}
     file_format = _checked_format(format, out)
-    rule = Policy.parse(policy)
-    Policy(knowledge=knowledge)  # type: ignore[arg-type]  # refused before anything is read
+    rule = Policy.parse(policy).knowing(knowledge)  # type: ignore[arg-type]
     if ties not in TIES:
         raise SimulationError(f"unknown ties {ties!r}; {suggest(ties, TIES)}")
     inputs = read_inputs(events, demands, patience, moldable=moldable, dependencies=dependencies)
-    import_module("onega.simulation.simulate")  # first, so that the reader may use compiled code
     with warnings_as_remarks():
         log = read_trace(
             trace, format=from_format, map_file=map_file, columns=column, timezone=timezone
@@ -189,7 +186,7 @@ def simulate(
         machine = build_cluster(MachineFlags(**flags), log.meta.procs)
         jobs, left_out = _simulable(log, strict=strict)
         asked = Window.of(window, jobs)  # refused before anything is run
-        how = {"policy": rule, "knowledge": knowledge, "ties": ties, "rng": seed, **inputs}
+        how = {"policy": rule, "ties": ties, "rng": seed, **inputs}
         names = _file_names(machine, rule, file_format, detailed=bool(inputs))
         files = contextlib.nullcontext(None) if out is None else result_files(out, names)
         with files as save:
