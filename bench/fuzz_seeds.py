@@ -152,11 +152,10 @@ MANIFEST = json.dumps(
         "spec": {"fixed": {"trace": "log.swf"}, "vary": {"policy": ["easy", "fcfs"]}},
     }
 ).encode()  # fmt: skip
-LAW = {"mean": 1.5, "sd": 1.0, "median": 1.0, "count": 9}
 OVERHEADS = json.dumps(
     {
-        "submission": LAW, "launch": LAW, "completion": LAW,
-        "release": {"base": 0.5, "per_node": 0.01},
+        "about": "a word", "submission": "gamma(mean=1, sd=2)", "launch": 0.5,
+        "completion": "lognormal(sigma=1, median=2s)", "release": "0.5s", "report": "fixed(0.01)",
     }
 ).encode()  # fmt: skip
 

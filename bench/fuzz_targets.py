@@ -12,10 +12,10 @@ import fuzz_seeds as seeds
 import numpy as np
 
 import onega
-from onega.comparison.adequacy.overheads import Overheads
 from onega.comparison.golden import read_golden
 from onega.core.machine.file import read_cluster
 from onega.core.machine.laws import Law
+from onega.core.machine.overheads import Overheads
 from onega.core.machine.speedup import parse_speedup
 from onega.core.slurm.conf import read_slurm_conf
 from onega.core.slurm.parameters import SlurmParameters
@@ -188,7 +188,7 @@ TARGETS = [
         "overheads",
         "overheads.json",
         [seeds.OVERHEADS],
-        lambda path, _: Overheads.load(path).summary(),
+        lambda path, _: Overheads.load(path),
     ),
     Target("model", "model.json", _models, _model),
     Target("golden", "golden.txt", [seeds.GOLDEN], _golden),

@@ -28,10 +28,10 @@ from .core.machine.cluster import RateControl as RateControl
 from .core.machine.events import Events as Events
 from .core.machine.faults import Failures as Failures
 from .core.machine.faults import Interruption as Interruption
-from .core.machine.faults import Overheads as Overheads
 from .core.machine.laws import Law as Law
 from .core.machine.nodes import NodeGroup as NodeGroup
 from .core.machine.nodes import Partition as Partition
+from .core.machine.overheads import Overheads as Overheads
 from .core.machine.queues import Multifactor as Multifactor
 from .core.machine.queues import Queue as Queue
 from .core.machine.queues import UserLimits as UserLimits

@@ -94,12 +94,10 @@ def test_a_model_that_stood_there_is_still_a_model(capsys, tmp_path, log):
 
 def test_events_and_overheads(tmp_path):
     from onega.comparison.adequacy.events import EventLog
-    from onega.comparison.adequacy.overheads import OverheadLaw, Overheads, Release
 
     schedule = onega.simulate(Lublin().sample(200, rng=1, machine=64), 64, "easy")
     events = EventLog.of(schedule)
-    law = OverheadLaw(0.5, 0.1, 0.5, 200)
-    laws = Overheads(law, law, law, Release(1.0, 0.1))
+    laws = onega.Overheads("gamma(mean=0.5, sd=0.1)", 1.0)
     events.write(tmp_path)
     laws.save(tmp_path / "overheads.json")
     before = everything(tmp_path)

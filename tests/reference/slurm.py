@@ -92,13 +92,20 @@ def earliest(plan, job, now, idle, completing, running, resolution):
     return inf, set(), set()
 
 
-def simulate(jobs, procs, rules, beat=0.5, wake=0.25):
-    """Starts of ``jobs`` (dicts with submit, runtime, limit, procs, release, reports, overrun)."""
+def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
+    """Starts of ``jobs`` (dicts with submit, runtime, limit, procs, release, reports, overrun).
+
+    Those with a ``submission`` are heard of once it is over; submissions wait for each other.
+    """
+    heard = -inf
+    for job in jobs:
+        if "submission" in job:
+            heard = job["submit"] = max(heard, job["submit"]) + job["submission"]
     idle, completing = set(range(procs)), set()
     queue, active, arrived, over = [], [], 0, 0
     second = floor(jobs[0]["submit"])
     beat, wake = second - 1 + beat, second - 1 + wake
-    last_full = last_pass = second - floor(0.5 * max(rules.sched_interval, 1))
+    last_full = last_pass = second - floor(full * max(rules.sched_interval, 1))
     last_cycle, asked, changed = second - rules.bf_interval, False, 0
     now = reported = 0.0
 

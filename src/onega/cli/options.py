@@ -52,6 +52,15 @@ WindowOption = Annotated[
         "submission), whole, or START..END (dates, or times such as 2d..9d).",
     ),
 ]
+OverheadsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--overheads",
+        metavar="O",
+        help="What the job manager adds to jobs: measured (a set that comes along), FILE.json of "
+        "onega virtual, or laws: 'completion=gamma(mean=2, sd=1); release=1s'.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

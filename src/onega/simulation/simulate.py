@@ -128,6 +128,13 @@ def simulate(
         demands,
         None if patience is None else Law.of(patience),
     )
+    if rule.order == SLURM and replace(machine, overheads=None).is_plain and given.are_plain:
+        setup.check_jobs(workload, machine.procs)
+        from onega.simulation.slurm.run import simulate_slurm
+
+        return simulate_slurm(
+            workload, machine, rule, enforce_limits=enforce_limits, rng=rng, progress=progress
+        )
     if not (machine.is_plain and given.are_plain and rule.order != MULTIFACTOR):
         if ties != "instant":
             raise SimulationError(f"a detailed machine knows ties='instant' only, got {ties!r}")
@@ -145,12 +152,6 @@ def simulate(
             progress=progress,
         )
     setup.check_jobs(workload, machine.procs)
-    if rule.order == SLURM:
-        from onega.simulation.slurm.run import simulate_slurm
-
-        return simulate_slurm(
-            workload, machine, rule, enforce_limits=enforce_limits, rng=rng, progress=progress
-        )
     columns, by_arrival, work, limited = setup.make_jobs(
         workload, rule, enforce_limits=enforce_limits
     )

@@ -751,11 +751,9 @@ def test_a_law_that_draws_nonsense_is_refused():
 
 
 def test_measured_overheads_can_be_used():
-    from onega.comparison.adequacy.overheads import OverheadLaw, Release
-    from onega.comparison.adequacy.overheads import Overheads as Measured
+    from onega.comparison.adequacy.overheads import fit_law
 
-    law = OverheadLaw.fit([1.0, 2.0, 4.0])
-    cluster = Cluster(2, overheads=Measured(law, law, OverheadLaw.fit([0.5]), Release()))
+    cluster = Cluster(2, overheads=Overheads(fit_law([1.0, 2.0, 4.0]), fit_law([0.5, 0.5])))
     made = problem(log(procs=[1] * 4), cluster)
     assert made.jobs.completion.tolist() == [0.5] * 4
     assert made.jobs.launch.min() > 0

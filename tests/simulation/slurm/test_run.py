@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onega
-from onega.comparison.adequacy.overheads import OverheadLaw, Overheads, Release
+from onega.comparison.adequacy.overheads import NONE, fit_law, fit_release
 from onega.comparison.virtual_slurm.collect import handovers
 from onega.comparison.virtual_slurm.virtual import submission_times
+from onega.core.rng import child, generator, seed_sequence
 from onega.core.slurm.conf import read_slurm_conf
 from onega.core.slurm.parameters import SlurmParameters, slurm_duration
 from onega.simulation.slurm.run import SlurmDelays, limit_seconds, one_by_one, simulate_slurm
@@ -85,6 +86,52 @@ def test_agrees_with_the_naive_twin(case):
     columns = (submit.astype(float), runtime, limit, width.astype(int), overrun, release, reports)
     plain = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
     np.testing.assert_array_equal(schedule.start, naive.simulate(plain, procs, parameters))
+
+
+LAWS = onega.Overheads(
+    "exponential(0.4)", "gamma(mean=2, sd=1)",
+    submission="exponential(3)", release="lognormal(mean=1, sd=2)", report="exponential(0.05)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", ["slurm", "slurm:fine", "slurm:bf_interval=7;sched_interval=13"])
+@pytest.mark.parametrize("seed", range(4))
+def test_overheads_of_a_cluster_are_those_of_the_naive_twin(rule, seed):
+    """`simulate` draws; the twin gets the same draws, submission by submission."""
+    rng = np.random.default_rng(seed)
+    count, procs = 40, 16
+    runtime, width = rng.integers(20, 300, count), rng.integers(1, 17, count)
+    jobs = workload(np.cumsum(rng.integers(0, 40, count)), runtime, width, 2 * runtime)
+    schedule = onega.simulate(jobs, onega.Cluster(procs, overheads=LAWS), rule, rng=seed)
+    source = seed_sequence(seed)
+    drawn = SlurmDelays.draw(LAWS, jobs, rng=source)
+    beat, wake, full = generator(child(source, 0)).random(3)
+    names = ("submit", "submission", "runtime", "limit", "procs", "overrun", "release", "reports")
+    columns = (jobs.column("submit"), drawn.submission, runtime, limit_seconds(jobs, perfect=False),
+               width, drawn.overrun, drawn.release, drawn.reports)  # fmt: skip
+    plain = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+    starts = naive.simulate(plain, procs, onega.Policy.parse(rule).slurm, beat, wake, full)
+    np.testing.assert_array_equal(schedule.start, starts)
+    assert "completion gamma" in schedule.provenance[-1]
+    again = onega.simulate(jobs, onega.Cluster(procs, overheads=LAWS), rule, rng=seed)
+    np.testing.assert_array_equal(again.end, schedule.end)
+
+
+def test_a_launch_comes_on_top_and_other_parts_of_a_machine_are_refused():
+    jobs = workload([0.0], [100], [2], [200])
+    plain, launched = (
+        onega.simulate(jobs, onega.Cluster(4, overheads=onega.Overheads(a)), "slurm")
+        for a in (0.0, 7.0)
+    )
+    # Where in the second the loops stand is drawn with overheads.
+    assert launched.end[0] - np.floor(launched.start[0]) == 107
+    assert plain.end[0] - np.floor(plain.start[0]) == 100
+    machine = onega.Cluster(4, overheads=onega.Overheads(1.0), sleep=SLEEP)
+    with pytest.raises(onega.SimulationError, match="slurm knows overheads too"):
+        onega.simulate(jobs, machine, "slurm")
+
+
+SLEEP = onega.Sleep([onega.SleepState(60.0, 1.0, 5.0, 10.0)])
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -406,9 +453,9 @@ def measured(names, kind):
         submission.append(submission_times(pl.DataFrame({"due": due, "submitted": run["submit"]})))
         overrun.append(run["end"].to_numpy() - np.maximum(noted, np.floor(noted) + asked))
         gaps.append(handovers(run.rename({"nodelist": "node_list", "submit": "submitted"})))
-    laws = [OverheadLaw.fit(np.concatenate(values)) for values in (submission, overrun)]
-    line = Release.fit(*np.concatenate(gaps).T)
-    return Overheads(laws[0], OverheadLaw.none(), laws[1], line)
+    laws = [fit_law(np.concatenate(values)) for values in (submission, overrun)]
+    release, report = fit_release(*np.concatenate(gaps).T)
+    return onega.Overheads(NONE, laws[1], submission=laws[0], release=release, report=report)
 
 
 @pytest.mark.parametrize(
@@ -431,7 +478,7 @@ def test_with_overheads_the_model_is_one_slurm_among_others(names, kind, paramet
             jobs,
             onega.Cluster(128),
             policy(parameters),
-            delays=laws.delays(jobs, rng=100 + seed),
+            delays=SlurmDelays.draw(laws, jobs, rng=100 + seed),
             rng=seed,
         )
         for seed in range(12)

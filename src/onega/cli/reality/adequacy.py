@@ -14,12 +14,15 @@ from onega.cli.options import (
     FromOption,
     JsonOption,
     MapOption,
+    OverheadsOption,
     ProcsOption,
+    SeedOption,
     TimezoneOption,
     TraceArgument,
     figures_option,
     read_trace,
 )
+from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
 from onega.core.errors import SimulationError, suggest
 
 if TYPE_CHECKING:
@@ -65,6 +68,8 @@ def adequacy(
             help="For --simulate: the machine, with its nodes, queues and fair share.",
         ),
     ] = None,
+    overheads: OverheadsOption = None,
+    seed: SeedOption = None,
     reference: SecondsOption = None,
     tolerance: Annotated[
         float,
@@ -100,16 +105,19 @@ def adequacy(
         raise SimulationError(
             f"--knowledge {knowledge}: {suggest(str(knowledge), ('estimate', 'runtime'))}"
         )
-    if cluster is not None and simulate is None:
-        raise SimulationError("--cluster is for --simulate; two logs are compared as they are")
+    for flag, given in (("--cluster", cluster), ("--overheads", overheads)):
+        if given is not None and simulate is None:
+            raise SimulationError(f"{flag} is for --simulate; two logs are compared as they are")
     how = {"format": format, "map_file": map_file, "columns": column, "timezone": timezone}
     log = _side(real, procs, how)
     if simulate is not None:
         if not hasattr(log, "table"):
             raise SimulationError("--simulate takes a log, not a folder of event logs")
         known = cast("Knowledge | None", knowledge)
-        machine = None if cluster is None else _machine(cluster, procs, log)
-        site = _simulate(log, simulate, machine, reference=reference, knowledge=known)
+        flags = MachineFlags(procs=procs, cluster=cluster, overheads=overheads)
+        told = cluster is not None or overheads is not None
+        machine = build_cluster(flags, log.meta.procs) if told else None
+        site = _simulate(log, simulate, machine, reference=reference, knowledge=known, rng=seed)
         best, others, log = site.results[site.best], site, site.observed
     else:
         assert model is not None
@@ -125,12 +133,6 @@ def adequacy(
         _write_events(events, log, best)
     if figures is not None:
         _draw(best, figures)
-
-
-def _machine(file: Path, procs: int | None, log: Workload) -> Cluster:
-    from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
-
-    return build_cluster(MachineFlags(procs=procs, cluster=file), log.meta.procs)
 
 
 def _side(path: Path, procs: int | None, how: dict[str, Any]) -> Any:  # noqa: ANN401
@@ -162,6 +164,7 @@ def _simulate(
     *,
     reference: float | None,
     knowledge: Knowledge | None,
+    rng: int | None,
 ) -> SiteAdequacy:
     from onega.comparison.adequacy.site import site_adequacy
 
@@ -174,6 +177,7 @@ def _simulate(
             cluster=machine,
             reference=reference,
             knowledge=knowledge,
+            rng=rng,
             progress=done,
         )
     remark_report(site.report)

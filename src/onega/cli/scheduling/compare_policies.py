@@ -14,6 +14,7 @@ from onega.cli.options import (
     FromOption,
     JsonOption,
     MapOption,
+    OverheadsOption,
     ProcsOption,
     SeedOption,
     TimezoneOption,
@@ -71,6 +72,7 @@ def compare_policies(
     cluster: Annotated[
         Path | None, typer.Option("--cluster", metavar="FILE.toml", help="The machine from a file.")
     ] = None,
+    overheads: OverheadsOption = None,
     replicates: ReplicatesOption = 40,
     until: Annotated[
         str | None,
@@ -115,7 +117,8 @@ def compare_policies(
         columns=column,
         timezone=timezone,
     )
-    machine = build_cluster(MachineFlags(procs=procs, cluster=cluster), read.log.meta.procs)
+    flags = MachineFlags(procs=procs, cluster=cluster, overheads=overheads)
+    machine = build_cluster(flags, read.log.meta.procs)
     options: dict[str, Any] = {"knowledge": knowledge, "enforce_limits": enforce_limits}
     with progress("comparing", total=1.0) as tell:
         result = module.compare_policies(

@@ -152,21 +152,15 @@ def compare_with_models(
 def _simulator(result: VirtualResult, name: str) -> Callable[[Rng], Schedule]:
     """Return a function that simulates the stream; with overheads if it is given a seed."""
     from onega.simulation.simulate import simulate
-    from onega.simulation.slurm.run import simulate_slurm
 
-    stream, cluster, laws = result.stream, Cluster(result.procs), result.overheads
     policy = Policy.parse(name).knowing("estimate")
     if name == SLURM:
         parameters = SlurmParameters.of({"schedulerparameters": result.parameters}, "real")
         policy = replace(policy, slurm=parameters)
 
     def run(seed: Rng) -> Schedule:
-        if policy.order == SLURM:
-            delays = None if seed is None else laws.delays(stream, rng=child(seed, 0))
-            phases = None if seed is None else child(seed, 1)
-            return simulate_slurm(stream, cluster, policy, delays=delays, rng=phases)
-        jobs = stream if seed is None else laws.apply(stream, rng=seed)
-        return simulate(jobs, cluster, policy)
+        laws = None if seed is None else result.overheads
+        return simulate(result.stream, Cluster(result.procs, overheads=laws), policy, rng=seed)
 
     return run
 

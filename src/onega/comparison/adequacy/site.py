@@ -13,6 +13,7 @@ from onega.core.errors import SimulationError
 from onega.core.machine.cluster import Cluster
 from onega.core.plotting import Plottable
 from onega.core.policy import MULTIFACTOR, SLURM, Knowledge, Policy
+from onega.core.rng import Rng, seed_sequence
 from onega.core.schedule.common import comparable_jobs
 from onega.core.schedule.schedule import Schedule
 from onega.core.workload.report import Report
@@ -123,6 +124,7 @@ def site_adequacy(
     reference: float | None = None,
     knowledge: Knowledge | None = None,
     simulator: Callable[..., Schedule] | None = None,
+    rng: Rng = None,
     progress: Callable[[float], None] | None = None,
 ) -> SiteAdequacy:
     """Compare a log's own waits with the waits that policies would have given.
@@ -144,6 +146,8 @@ def site_adequacy(
         What the simulated scheduler knows of run times.
     simulator
         What simulates; `onega.simulate` by default.
+    rng
+        Seed of what is random on the machine, the same for every policy.
     """
     if not policies:
         raise SimulationError("at least one policy to simulate is needed, e.g. easy")
@@ -156,8 +160,9 @@ def site_adequacy(
     usable, report = comparable_jobs(log, machine.procs)
     observed = Schedule.observed(usable, Cluster(machine.procs))
     results = {}
+    seed = rng if machine.is_plain else seed_sequence(rng)
     for number, policy in enumerate(policies):
-        model = run(usable, machine, policy, knowledge=knowledge)
+        model = run(usable, machine, policy, knowledge=knowledge, rng=seed)
         name = policy if isinstance(policy, str) else str(model.policy)
         results[name] = adequacy(observed, model, reference=reference)
         if progress is not None:

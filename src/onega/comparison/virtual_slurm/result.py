@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from onega.comparison.adequacy.adequacy import Adequacy, table_sizes
-from onega.comparison.adequacy.overheads import Overheads
+from onega.core.machine.overheads import OVERHEADS, Overheads
 from onega.core.plotting import Plottable
 from onega.core.workload.workload import Workload
 
@@ -41,6 +41,7 @@ class VirtualRun:
             "submission_late_max": float(late.max()),  # type: ignore[arg-type]
             "overrun_median": float(over.median()) if len(over) else math.nan,  # type: ignore[arg-type]
             "overrun_max": float(over.max()) if len(over) else math.nan,  # type: ignore[arg-type]
+            "launch_mean": float(self.jobs["launch"].mean() or math.nan),  # type: ignore[arg-type]
             "cut_off": int((self.jobs["state"] == "TIMEOUT").sum()),
             "by_backfill": int((self.jobs["by"] == "backfill").sum()),
         }
@@ -119,7 +120,10 @@ class VirtualResult(Plottable):
             wait = float(np.mean(run.log.column("wait")))
             flat[f"run{number}_mean_wait"] = wait
             flat |= {f"run{number}_{key}": value for key, value in run.quality().items()}
-        return flat | {f"overhead_{key}": v for key, v in self.overheads.summary().items()}
+        for name in OVERHEADS:
+            law = getattr(self.overheads, name)
+            flat |= {f"overhead_{name}": str(law), f"overhead_{name}_mean": law.mean}
+        return flat
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per run and job."""

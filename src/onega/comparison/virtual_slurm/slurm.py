@@ -43,7 +43,8 @@ SOCKET_PATH_LIMIT = 100
 SOCKET_PATH = 107
 """Characters that the kernel allows in the path of a socket."""
 
-FIRST_PORT, LAST_PORT = 20_000, 60_000
+FIRST_PORT, LAST_PORT = 10_000, 32_000
+"""Below the ports that the kernel gives to connections by itself, which come and go meanwhile."""
 
 PATIENCE = 30.0
 """Real seconds for which a request that Slurm didn't hear is made again."""
@@ -362,7 +363,7 @@ def _talk(keeper: subprocess.Popen[bytes], **request: Any) -> dict[str, Any]:  #
 
 def _free_ports(count: int) -> int:
     """Return the first of ``count`` ports in a row that nobody listens on."""
-    start = FIRST_PORT + (os.getpid() * 37) % 20_000
+    start = FIRST_PORT + (os.getpid() * 37) % (LAST_PORT - FIRST_PORT - count)
     later, sooner = range(start, LAST_PORT - count, count), range(FIRST_PORT, start, count)
     for first in itertools.chain(later, sooner):
         if all(_is_free(first + offset) for offset in range(count)):

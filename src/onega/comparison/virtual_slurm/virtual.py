@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from onega.comparison.adequacy.adequacy import adequacy
-from onega.comparison.adequacy.overheads import OverheadLaw, Overheads, Release
+from onega.comparison.adequacy.overheads import NONE, fit_law, fit_release
 from onega.comparison.virtual_slurm.collect import collect, handovers
 from onega.comparison.virtual_slurm.conf import scheduler_parameters
 from onega.comparison.virtual_slurm.drive import RULES, Action, Drive, plan_actions
@@ -28,6 +28,7 @@ from onega.core.errors import SimulationError
 from onega.core.files import write_text
 from onega.core.machine.checks import word
 from onega.core.machine.events import Events
+from onega.core.machine.overheads import Overheads
 from onega.core.types import Progress
 from onega.core.workload.tables import TableLike
 from onega.core.workload.workload import Workload
@@ -130,7 +131,7 @@ def virtual(
         jobs, procs, speed, parameters, slurm_version(), tuple(runs), pairs, laws
     )
     write(jobs, place / "stream.swf")
-    laws.save(place / "overheads.json")
+    laws.save(place / "overheads.json", about=_origin(result))
     write_text(place / "report.json", json.dumps(result.summary(), indent=2) + "\n")
     return result
 
@@ -257,14 +258,25 @@ def _as_log(
 
 
 def fit_overheads(runs: Sequence[VirtualRun]) -> Overheads:
-    """Fit the laws of overheads to what was measured in all runs together."""
+    """Fit the laws of overheads to what was measured in all runs together.
+
+    The launch is none: on virtual nodes a job ends at the noted start plus its run time.
+    """
     joined = pl.concat([run.jobs for run in runs]).filter(pl.col("state") == "COMPLETED")
-    gaps = [handovers(run.jobs) for run in runs]
+    release, report = fit_release(*np.concatenate([handovers(run.jobs) for run in runs]).T)
     return Overheads(
-        OverheadLaw.fit(np.concatenate([submission_times(run.jobs) for run in runs])),
-        OverheadLaw.fit(joined["launch"].to_numpy()),
-        OverheadLaw.fit(joined["completion"].to_numpy()),
-        Release.fit(*np.concatenate(gaps).T),
+        NONE,
+        fit_law(joined["completion"].to_numpy()),
+        submission=fit_law(np.concatenate([submission_times(run.jobs) for run in runs])),
+        release=release,
+        report=report,
+    )
+
+
+def _origin(result: VirtualResult) -> str:
+    return (
+        f"measured by onega virtual: {result.version} on {result.procs} virtual processors at "
+        f"{result.speed:g} x, {len(result.runs)} runs of {len(result.stream)} jobs"
     )
 
 

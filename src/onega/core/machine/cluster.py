@@ -12,8 +12,9 @@ from typing import Final, Literal
 from onega.core.errors import SimulationError, suggest
 from onega.core.machine.amounts import Amounts
 from onega.core.machine.checks import as_float, distinct, number, word
-from onega.core.machine.faults import Failures, HasOverheads, Interruption, Overheads
+from onega.core.machine.faults import Failures, Interruption
 from onega.core.machine.nodes import MOST_NODES, PLACEMENTS, NodeGroup, Partition, stretches
+from onega.core.machine.overheads import HasOverheads, Overheads
 from onega.core.machine.queues import Multifactor, Queue, UserLimits
 from onega.core.machine.sleep import PowerCap, Sleep
 
@@ -209,7 +210,8 @@ class Cluster:
     failures
         Laws by which nodes fail and come back (`Failures`).
     overheads
-        Laws of launch and completion (`Overheads`).
+        Laws of launch and completion, and for the model of Slurm of submission and release
+        (`Overheads`); or their text, the name of a file, or ``"measured"``.
     interruption
         What becomes of interrupted jobs (`Interruption`); they are requeued by default.
     """
@@ -229,7 +231,7 @@ class Cluster:
     sleep: Sleep | None = None
     power_cap: PowerCap | float | Mapping[str, float] | Sequence[tuple[float, float]] | None = None
     failures: Failures | None = None
-    overheads: HasOverheads | None = None
+    overheads: HasOverheads | str | None = None
     interruption: Interruption | None = None
 
     def __post_init__(self) -> None:

@@ -1,9 +1,9 @@
-"""What goes wrong and what takes longer: failures, interruptions, overheads."""
+"""What goes wrong: failures and interruptions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from onega.core.errors import SimulationError
 from onega.core.machine.checks import seconds, word
@@ -38,50 +38,6 @@ class Failures:
             law = getattr(self, name)
             if isinstance(law, Law) and law.mean == 0:
                 raise SimulationError(f"failures: {name} is above 0, got {law}")
-
-
-class HasOverheads(Protocol):
-    """Anything with laws of launch and completion, such as those measured on a real Slurm."""
-
-    @property
-    def launch(self) -> Draws:
-        """Law of the launch."""
-
-    @property
-    def completion(self) -> Draws:
-        """Law of the completion."""
-
-
-@dataclass(frozen=True, slots=True)
-class Overheads:
-    """Seconds before and after a job's work (a_i and c_i of Baranov et al. 2019).
-
-    Parameters
-    ----------
-    launch, completion
-        Laws (`onega.Law`), their text, or anything that draws; none by default.
-    """
-
-    launch: Draws
-    completion: Draws
-
-    def __init__(
-        self, launch: str | float | Draws = 0.0, completion: str | float | Draws = 0.0
-    ) -> None:
-        object.__setattr__(self, "launch", Law.of(launch))
-        object.__setattr__(self, "completion", Law.of(completion))
-
-    @classmethod
-    def of(cls, given: HasOverheads) -> Overheads:
-        """Take the laws of launch and completion of anything that has them."""
-        if isinstance(given, cls):
-            return given
-        try:
-            return cls(given.launch, given.completion)
-        except AttributeError:
-            raise SimulationError(
-                f"overheads are onega.Overheads(launch, completion), got {given!r}"
-            ) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,9 @@ class OverheadsTable(_Table):
 
     launch: Span | None = None
     completion: Span | None = None
+    submission: Span | None = None
+    release: Span | None = None
+    report: Span | None = None
 
 
 class InterruptionTable(_Table):

@@ -119,8 +119,8 @@ def detailed_policy(given: str | Policy) -> Policy:
     policy = Policy.parse(given)
     if policy.order == SLURM or policy.order in PREEMPTIVE:
         raise SimulationError(
-            f"policy {policy} is for a plain pool of processors; a detailed machine takes any "
-            "other order, e.g. fcfs, easy, spf+easy or multifactor+conservative"
+            f"policy {policy} is for a plain pool of processors (slurm knows overheads too); a "
+            "detailed machine takes any other order, e.g. fcfs, easy or multifactor+conservative"
         )
     return policy
 

@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any, Final
 
 from onega.core.machine.cluster import Cluster, Power, RateControl
-from onega.core.machine.faults import Failures, Interruption, Overheads
+from onega.core.machine.faults import Failures, Interruption
 from onega.core.machine.nodes import NodeGroup, Partition
+from onega.core.machine.overheads import Overheads
 from onega.core.machine.queues import Multifactor, Queue, UserLimits
 from onega.core.machine.sleep import Sleep, SleepState
 

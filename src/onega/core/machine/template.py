@@ -127,8 +127,12 @@ procs = 128
 #rule = "checkpoint"
 #interval = "1h"
 
-# Seconds that hold a job's processors before and after its work.
+# Seconds that hold a job's processors before and after its work; for the policy slurm also what
+# a submission takes, how long after a job's end its nodes begin to report, and each report.
 #[overheads]
 #launch = "gamma(mean=2, sd=1)"
 #completion = "1s"
+#submission = "0.5s"
+#release = "0.5s"
+#report = 0.01
 """

@@ -90,6 +90,7 @@ CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     "demands": _path,
     "procs": _number(1, whole=True),
     "cluster": _path,
+    "overheads": _path,
 }
 """Key → what refuses a wrong value. Keys of a cluster file come beside them, as ``cluster.…``."""
 

@@ -11,8 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from onega.core.errors import ExperimentError, OnegaError
+from onega.core.errors import ExperimentError, OnegaError, SimulationError
 from onega.core.machine.file import read_settings
+from onega.core.machine.overheads import Overheads
 from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload
 from onega.experiment.planning.targets import Measure
@@ -101,11 +102,23 @@ def prepare(
         for path in _paths(told, key):
             tables[path] = reader(told.folder / path)
             contents[path] = _digest(told.folder / path)
+    for text in _paths(told, "overheads"):
+        file = told.folder / text
+        tables[text] = Overheads.load(file) if file.is_file() else _overheads(text)
+        if file.is_file():
+            contents[text] = _digest(file)
     design = Design(told, contents | digests(told.policies))
     measures = tuple(Measure.parse(one) for one in told.measures)
     sources = Sources(jobs, machines, tables, measures, told.policies)
     impossible = _impossible(design, sources)
     return Prepared(design, sources, reports, impossible)
+
+
+def _overheads(text: str) -> Overheads | None:
+    try:
+        return None if text == "none" else Overheads.parse(text)
+    except SimulationError as error:
+        raise ExperimentError(f"overheads: {error}") from None
 
 
 def _paths(spec: Spec, key: str) -> Iterable[str]:

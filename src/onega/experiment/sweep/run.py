@@ -10,7 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 import polars as pl
@@ -60,7 +60,7 @@ class Sources:
     machines
         Path of a cluster file → its settings.
     tables
-        Path of a table of events or demands → what it holds.
+        Path of a table of events or demands → what it holds; text of overheads → their laws.
     measures
         What is measured beside `Schedule.summary`.
     policies
@@ -112,7 +112,10 @@ class Sources:
                     "the log doesn't say how many processors the machine has; set procs"
                 )
             settings["procs"] = own
-        return make_cluster(settings)
+        cluster = make_cluster(settings)
+        if "overheads" in parameters:
+            cluster = replace(cluster, overheads=self.tables[parameters["overheads"]])
+        return cluster
 
     def workload(self, run: Run, procs: int) -> Workload:
         """Make the jobs of a run, or take them from a run that had the same."""

@@ -11,6 +11,7 @@ from onega.core.machine.cluster import Cluster
 from onega.core.machine.events import Events
 from onega.core.machine.faults import Interruption
 from onega.core.machine.laws import Draws
+from onega.core.machine.overheads import Overheads
 from onega.core.policy import MULTIFACTOR, Policy
 from onega.core.types import Floats, Ints
 from onega.core.workload.report import Finding
@@ -288,6 +289,7 @@ def _job_rows(
     launch = completion = setup.constant(arrivals.jobs, 0.0)
     overheads = layout.cluster.overheads
     if overheads is not None:
+        overheads = Overheads.of(overheads)
         launch = draws.draw(overheads.launch, count, seed, draws.LAUNCH)
         completion = draws.draw(overheads.completion, count, seed, draws.COMPLETION)
     return JobRows(

@@ -19,7 +19,7 @@ from onega.simulation.machine.events import Entry
 from onega.simulation.machine.problem import TableEvents
 from onega.simulation.pool.setup import stable_order
 
-LAUNCH, COMPLETION, PATIENCE, FAILURES = 1, 2, 3, 4
+LAUNCH, COMPLETION, PATIENCE, FAILURES, SUBMISSION, RELEASE, REPORT = 1, 2, 3, 4, 5, 6, 7
 """Child streams: each component draws from its own, so that adding one changes no other."""
 
 BLOCK, GROUP = 16, 64

@@ -10,13 +10,16 @@ import numpy.typing as npt
 
 from onega.core.errors import SimulationError
 from onega.core.machine.cluster import Cluster
+from onega.core.machine.laws import Law
+from onega.core.machine.overheads import OVERHEADS, Overheads
 from onega.core.policy import Policy
-from onega.core.rng import Rng, generator
+from onega.core.rng import Rng, child, describe_seed, generator, seed_sequence
 from onega.core.schedule.history import RateHistory
 from onega.core.schedule.schedule import Schedule
 from onega.core.slurm.parameters import SlurmParameters
 from onega.core.types import Floats, Progress
 from onega.core.workload.workload import Workload
+from onega.simulation.machine import draws
 from onega.simulation.pool.run import PORTION_SECONDS
 
 BEAT, CYCLE = 0.5, 0.25
@@ -57,6 +60,18 @@ class SlurmDelays:
         """Return no delays."""
         return cls(*(np.zeros(jobs) for _ in range(4)))
 
+    @classmethod
+    def draw(cls, laws: Overheads, workload: Workload, *, rng: Rng = None) -> SlurmDelays:
+        """Draw from laws, job by job; what a launch takes comes on top of the run time."""
+        seed, jobs = seed_sequence(rng), len(workload)
+        return cls(
+            draws.draw(laws.submission, jobs, seed, draws.SUBMISSION),
+            draws.draw(laws.launch, jobs, seed, draws.LAUNCH)
+            + draws.draw(laws.completion, jobs, seed, draws.COMPLETION),
+            draws.draw(laws.release, jobs, seed, draws.RELEASE),
+            draws.draw(laws.report, jobs, seed, draws.REPORT) * workload.column("procs"),
+        )
+
 
 def limit_seconds(workload: Workload, *, perfect: bool) -> Floats:
     """Return what the scheduler takes for each job's time: whole minutes, rounded up."""
@@ -85,16 +100,21 @@ def simulate_slurm(
     policy
         Its ``slurm`` holds the parameters, its ``knowledge`` what the limits are taken from.
     delays
-        Overheads of the real system, as measured on virtual nodes; none by default.
+        What the real system adds, job by job; drawn from the cluster's overheads by default.
     enforce_limits
         End a job at its limit.
     rng
-        Where in the second Slurm's loops stand; fixed if None.
+        Where in the second Slurm's loops stand, fixed if None; and the overheads.
     """
     rates = cluster.rates
     if rates.kind != "none" or rates.rates[0] != 1:
         raise SimulationError("the model of Slurm knows no service rates; use rate control none")
     parameters = policy.slurm or SlurmParameters()
+    laws = None if cluster.overheads is None else Overheads.of(cluster.overheads)
+    seed = None
+    if laws is not None and delays is None:
+        seed = seed_sequence(rng)
+        delays, rng = SlurmDelays.draw(laws, workload, rng=seed), child(seed, 0)
     delays = delays or SlurmDelays.none(len(workload))
     limit = limit_seconds(workload, perfect=policy.knowledge == "runtime")
     runtime = np.array(workload.column("runtime"))
@@ -120,6 +140,8 @@ def simulate_slurm(
         f"knowledge={policy.knowledge}, enforce_limits={enforce_limits}",
         f"{backfilled} of {order.size} jobs started by backfill",
     ]
+    if laws is not None and seed is not None:
+        notes.append(f"overheads: {_tell(laws)}; rng={describe_seed(seed)}")
     if parameters.ignored:
         notes.append(f"parameters that the model doesn't know: {', '.join(parameters.ignored)}")
     return Schedule(
@@ -133,6 +155,11 @@ def simulate_slurm(
         RateHistory.constant(first),
         provenance=tuple(notes),
     )
+
+
+def _tell(laws: Overheads) -> str:
+    told = ((name, getattr(laws, name)) for name in OVERHEADS)
+    return ", ".join(f"{name} {law}" for name, law in told if law != Law("fixed", 0.0))
 
 
 def one_by_one(due: Floats, takes: Floats) -> Floats:

@@ -20,6 +20,7 @@ from onega.cli.options import (
     FromOption,
     JsonOption,
     MapOption,
+    OverheadsOption,
     ProcsOption,
     SeedOption,
     TimezoneOption,
@@ -33,7 +34,7 @@ from onega.cli.scheduling.simulate.files import FORMATS, result_files
 from onega.cli.scheduling.simulate.inputs import read_inputs
 from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
 from onega.core.errors import SimulationError, suggest
-from onega.core.policy import MULTIFACTOR, TIES, Policy
+from onega.core.policy import MULTIFACTOR, SLURM, TIES, Policy
 from onega.core.schedule.window import Window, window_keys
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ def simulate(
         Path | None,
         option("--demands", "FILE", "What jobs need beside processors, as a table.", _MACHINE),
     ] = None,
+    overheads: OverheadsOption = None,
     dependencies: Annotated[
         bool,
         typer.Option(
@@ -210,7 +212,7 @@ def simulate(
 
 def _file_names(machine: Cluster, rule: Policy, format: str, *, detailed: bool) -> tuple[str, ...]:
     """Return the files of a run; one on a detailed machine has a log of events as well."""
-    detailed |= rule.order == MULTIFACTOR or not machine.is_plain
+    detailed |= rule.order == MULTIFACTOR or (not machine.is_plain and rule.order != SLURM)
     tables = ("jobs", "system", "events") if detailed else ("jobs", "system")
     return (*(f"{table}.{format}" for table in tables), "summary.json")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ class MachineFlags:
 
     procs: int | None = None
     cluster: Path | None = None
+    overheads: str | None = None
     rate_control: str | None = None
     rates: str | None = None
     rate_low: float | None = None
@@ -66,6 +67,8 @@ def build_cluster(flags: MachineFlags, log_procs: int | None) -> Cluster:
         cluster = make_cluster(settings | {name: one for name, one in parts.items() if one})
     except SimulationError as error:
         raise SimulationError(_as_flags(str(error))) from None
+    if flags.overheads is not None:
+        cluster = replace(cluster, overheads=flags.overheads)
     if power and "idle" not in power:
         remark("no idle power given: idle processors draw nothing (--power-idle W)")
     return cluster

@@ -1,0 +1,150 @@
+"""What a job manager adds to a job: submission, launch, completion, release of its nodes.
+
+w_i = a_i + b_i + c_i (Baranov et al. 2019, III): a job's processing time is its launch a, its own
+run time b and its completion c; a and c vary from run to run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, fields
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from onega.core.documents import read_json
+from onega.core.errors import SimulationError, suggest
+from onega.core.files import write_text
+from onega.core.machine.laws import Draws, Law
+
+MEASURED: Final = "measured"
+"""The name of the set that comes with the package."""
+
+
+class HasOverheads(Protocol):
+    """Anything with laws of launch and completion."""
+
+    @property
+    def launch(self) -> Draws:
+        """Law of the launch."""
+
+    @property
+    def completion(self) -> Draws:
+        """Law of the completion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overheads:
+    """Laws of a job manager's overheads, in seconds: `onega.Law`, its text, or what draws.
+
+    Every simulated machine knows launch and completion; the model of Slurm knows all of them.
+
+    Parameters
+    ----------
+    launch
+        a: from the start that the job manager notes to the job's first instruction.
+    completion
+        c: from the job's last instruction to the end that the job manager notes.
+    submission
+        What a submission takes; the next one waits for it.
+    release
+        From the noted end until the first of the job's nodes reports that it is done.
+    report
+        What the report of one node takes; nodes report one after the other, and each can be used
+        again once it has. One draw for all nodes of a job.
+    """
+
+    launch: Draws
+    completion: Draws
+    submission: Draws
+    release: Draws
+    report: Draws
+
+    def __init__(
+        self,
+        launch: str | float | Draws = 0.0,
+        completion: str | float | Draws = 0.0,
+        *,
+        submission: str | float | Draws = 0.0,
+        release: str | float | Draws = 0.0,
+        report: str | float | Draws = 0.0,
+    ) -> None:
+        given = (launch, completion, submission, release, report)
+        for name, law in zip(OVERHEADS, given, strict=True):
+            object.__setattr__(self, name, Law.of(law))
+
+    @classmethod
+    def of(cls, given: HasOverheads | str) -> Overheads:
+        """Take the laws of anything that has them, or text as `parse` does."""
+        if isinstance(given, cls):
+            return given
+        if isinstance(given, str):
+            return cls.parse(given)
+        try:
+            return cls(given.launch, given.completion)
+        except AttributeError:
+            raise SimulationError(
+                f"overheads are onega.Overheads(launch, completion), got {given!r}"
+            ) from None
+
+    @classmethod
+    def parse(cls, text: str) -> Overheads:
+        """Take ``measured``, a file that `save` wrote, or laws: ``launch=2s; release=1``."""
+        if text.strip() == MEASURED:
+            return cls.measured()
+        if Path(text).is_file():
+            return cls.load(text)
+        laws = {}
+        for part in filter(None, (one.strip() for one in text.split(";"))):
+            name, equals, law = (word.strip() for word in part.partition("="))
+            if not equals or name not in OVERHEADS:
+                raise SimulationError(
+                    f"overheads {text!r} are neither {MEASURED!r}, nor a file, nor laws such as "
+                    f"'completion=gamma(mean=2, sd=1); release=1s'; of {', '.join(OVERHEADS)}"
+                )
+            laws[name] = law
+        if not laws:
+            raise SimulationError("overheads: an empty text; give 'measured', a file, or laws")
+        return cls(**laws)
+
+    @classmethod
+    def measured(cls) -> Overheads:
+        """Return the set that comes with the package: see docs/adequacy.md for how it was made."""
+        source = files("onega.core.machine").joinpath("measured_overheads.json")
+        return _from(json.loads(source.read_text(encoding="utf-8")), MEASURED)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Overheads:
+        """Read what `save` wrote."""
+        return _from(read_json(path, SimulationError), path)
+
+    def save(self, path: str | os.PathLike[str], *, about: str = "") -> None:
+        """Write the laws as JSON, with a word about where they come from."""
+        found = {name: _told(name, getattr(self, name)) for name in OVERHEADS}
+        write_text(path, json.dumps({"about": about} | found, indent=2) + "\n")
+
+
+OVERHEADS: Final = tuple(field.name for field in fields(Overheads))
+
+
+def _told(name: str, law: Draws) -> str:
+    if not isinstance(law, Law):
+        raise SimulationError(f"{name} is drawn by {law!r}, which can't be written; give a law")
+    return str(law)
+
+
+def _from(given: Any, path: str | os.PathLike[str]) -> Overheads:  # noqa: ANN401
+    if not isinstance(given, dict):
+        raise SimulationError(f"{path} holds no laws of overheads: an object, got {given!r:.60}")
+    laws = {name: law for name, law in given.items() if name != "about"}
+    for name, law in laws.items():
+        if name not in OVERHEADS:
+            raise SimulationError(
+                f"{path} holds no laws of overheads: {name!r}; {suggest(name, OVERHEADS)}"
+            )
+        if isinstance(law, bool) or not isinstance(law, str | int | float):
+            raise SimulationError(f"{path}: {name} is a law as text or seconds, got {law!r:.60}")
+    if not laws:
+        raise SimulationError(f"{path} holds no laws of overheads: of {', '.join(OVERHEADS)}")
+    return Overheads(**laws)

@@ -1,0 +1,61 @@
+"""Overheads: from laws, text and files; refused in a line where they are wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import onega
+from onega.core.machine.overheads import OVERHEADS, Overheads
+
+
+def test_text_files_and_the_measured_set(tmp_path):
+    laws = Overheads.parse("completion=gamma(mean=2, sd=1); release=1s;report=0.01")
+    assert laws == Overheads(0, "gamma(mean=2, sd=1)", release=1, report=0.01)
+    path = tmp_path / "laws.json"
+    laws.save(path, about="made up")
+    assert json.loads(path.read_text())["about"] == "made up"
+    assert Overheads.load(path) == Overheads.parse(str(path)) == laws
+    measured = onega.Cluster(8, overheads="measured").overheads
+    assert measured == Overheads.measured()
+    assert all(0 <= getattr(measured, name).mean < 10 for name in OVERHEADS)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "empty"),
+        ("no-such-file.json", "neither 'measured', nor a file, nor laws"),
+        ("luanch=3", "of launch, completion, submission"),
+        ("launch=soon", "neither a duration"),
+    ],
+)
+def test_wrong_text_is_refused(text, words):
+    with pytest.raises(onega.SimulationError, match=words):
+        Overheads.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("[]", "an object"),
+        ("{}", "holds no laws"),
+        ('{"lunch": "1s"}', "did you mean 'launch'"),
+        ('{"launch": {"mean": 1}}', "a law as text or seconds"),
+        ('{"launch": "gamma(mean=1)"}', "doesn't determine"),
+    ],
+)
+def test_wrong_files_are_refused(given, words, tmp_path):
+    (tmp_path / "bad.json").write_text(given)
+    with pytest.raises(onega.SimulationError, match=words):
+        Overheads.load(tmp_path / "bad.json")
+
+
+def test_what_has_no_text_is_not_written(tmp_path):
+    class Own:
+        def draw(self, count, rng):
+            return rng.random(count)
+
+    with pytest.raises(onega.SimulationError, match="launch is drawn by"):
+        Overheads(Own()).save(tmp_path / "laws.json")
