@@ -20,10 +20,11 @@ from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import Generator, SeedSequence
 
 from onega.core.errors import SimulationError, suggest
 from onega.core.machine.checks import as_float
+from onega.core.rng import child, generator
 from onega.core.types import Floats
 from onega.core.units import LONGEST, duration
 
@@ -160,6 +161,14 @@ class Law:
         shaped = {"weibull": "shape", "gamma": "shape", "lognormal": "sigma"}.get(self.kind)
         first = f"{shaped}={self.shape!r}, " if shaped else ""
         return f"{self.kind}({first}mean={self.mean!r})"
+
+
+def draw_durations(law: Draws, count: int, seed: SeedSequence, stream: int) -> Floats:
+    """Draw durations from a stream of their own; refuse what is none."""
+    values = np.asarray(law.draw(count, generator(child(seed, stream))), dtype=np.float64)
+    if values.shape != (count,) or not 0 <= values.min(initial=0) <= values.max(initial=0) < np.inf:
+        raise SimulationError(f"the law {law} draws something that is no duration")
+    return values
 
 
 def _weibull(given: Mapping[str, float]) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from numpy.random import SeedSequence
 from onega.core.machine.cluster import Cluster
 from onega.core.machine.events import Events
 from onega.core.machine.faults import Interruption
-from onega.core.machine.laws import Draws
+from onega.core.machine.laws import Draws, draw_durations
 from onega.core.machine.overheads import Overheads
 from onega.core.policy import MULTIFACTOR, Policy
 from onega.core.types import Floats, Ints
@@ -290,8 +290,8 @@ def _job_rows(
     overheads = layout.cluster.overheads
     if overheads is not None:
         overheads = Overheads.of(overheads)
-        launch = draws.draw(overheads.launch, count, seed, draws.LAUNCH)
-        completion = draws.draw(overheads.completion, count, seed, draws.COMPLETION)
+        launch = draw_durations(overheads.launch, count, seed, draws.LAUNCH)
+        completion = draw_durations(overheads.completion, count, seed, draws.COMPLETION)
     return JobRows(
         submit=submit,
         partition=places.partition,
@@ -321,7 +321,7 @@ def _patience(
     if law is None:
         return None
     submit = arrivals.jobs.submissions
-    due = submit + draws.draw(law, submit.size, seed, draws.PATIENCE)
+    due = submit + draw_durations(law, submit.size, seed, draws.PATIENCE)
     if arrivals.before:
         due[arrivals.row_of(np.arange(submit.size)) < arrivals.before] = np.nan
     if links is not None:

@@ -10,7 +10,6 @@ from numpy.random import Generator, SeedSequence
 
 from onega.core.errors import SimulationError
 from onega.core.machine.faults import Failures
-from onega.core.machine.laws import Draws
 from onega.core.rng import child, generator
 from onega.core.types import Floats, Ints
 from onega.core.units import humanise_seconds
@@ -19,7 +18,7 @@ from onega.simulation.machine.events import Entry
 from onega.simulation.machine.problem import TableEvents
 from onega.simulation.pool.setup import stable_order
 
-LAUNCH, COMPLETION, PATIENCE, FAILURES, SUBMISSION, RELEASE, REPORT = 1, 2, 3, 4, 5, 6, 7
+LAUNCH, COMPLETION, PATIENCE, FAILURES = 1, 2, 3, 4
 """Child streams: each component draws from its own, so that adding one changes no other."""
 
 BLOCK, GROUP = 16, 64
@@ -38,14 +37,6 @@ class Outages:
     node: Ints
     fail: Floats
     back: Floats
-
-
-def draw(law: Draws, count: int, seed: SeedSequence, stream: int) -> Floats:
-    """Draw durations from a stream of their own; refuse what is none."""
-    values = np.asarray(law.draw(count, generator(child(seed, stream))), dtype=np.float64)
-    if values.shape != (count,) or not 0 <= values.min(initial=0) <= values.max(initial=0) < np.inf:
-        raise SimulationError(f"the law {law} draws something that is no duration")
-    return values
 
 
 def draw_failures(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from onega.core.errors import SimulationError
 from onega.core.machine.cluster import Cluster
-from onega.core.machine.laws import Law
+from onega.core.machine.laws import Law, draw_durations
 from onega.core.machine.overheads import OVERHEADS, Overheads
 from onega.core.policy import Policy
 from onega.core.rng import Rng, child, describe_seed, generator, seed_sequence
@@ -19,7 +19,6 @@ from onega.core.schedule.schedule import Schedule
 from onega.core.slurm.parameters import SlurmParameters
 from onega.core.types import Floats, Progress
 from onega.core.workload.workload import Workload
-from onega.simulation.machine import draws
 from onega.simulation.pool.run import PORTION_SECONDS
 
 BEAT, CYCLE = 0.5, 0.25
@@ -28,6 +27,9 @@ BEAT, CYCLE = 0.5, 0.25
 
 FARTHEST = 2.0**50
 """Seconds that a run may come to: to these, one second and its fraction can be added."""
+
+STREAMS = {"launch": 1, "completion": 2, "submission": 5, "release": 6, "report": 7}
+"""Child streams of the overheads; launch and completion draw what they do on other machines."""
 
 MOST_MEMORY = 2 << 30
 """Bytes that sets of nodes may take."""
@@ -64,12 +66,15 @@ class SlurmDelays:
     def draw(cls, laws: Overheads, workload: Workload, *, rng: Rng = None) -> SlurmDelays:
         """Draw from laws, job by job; what a launch takes comes on top of the run time."""
         seed, jobs = seed_sequence(rng), len(workload)
+        drawn = {
+            name: draw_durations(getattr(laws, name), jobs, seed, stream)
+            for name, stream in STREAMS.items()
+        }
         return cls(
-            draws.draw(laws.submission, jobs, seed, draws.SUBMISSION),
-            draws.draw(laws.launch, jobs, seed, draws.LAUNCH)
-            + draws.draw(laws.completion, jobs, seed, draws.COMPLETION),
-            draws.draw(laws.release, jobs, seed, draws.RELEASE),
-            draws.draw(laws.report, jobs, seed, draws.REPORT) * workload.column("procs"),
+            drawn["submission"],
+            drawn["launch"] + drawn["completion"],
+            drawn["release"],
+            drawn["report"] * workload.column("procs"),
         )
 
 
