@@ -159,6 +159,13 @@ OVERHEADS = json.dumps(
     }
 ).encode()  # fmt: skip
 
+STORED = json.dumps(
+    {
+        "source": "a.swf", "format": "swf", "epoch": 1e9, "timezone": "Europe/Stockholm",
+        "utc_offset": 3600.0, "procs": 8, "nodes": 2, "header": [" Note: x"], "provenance": ["y"],
+        "labels": {"user": {"1": "ann"}, "queue": {"1": "short"}}, "unfinished": {"RUNNING": 2},
+    }
+).encode()  # fmt: skip
 GOLDEN = b"; policy: easy\n; procs: 8\n1 0 100\n2 100 150.5\n3 5 25\n"
 
 POLICIES = [b"easy", b"fcfs+conservative", b"spf+easy", b"lcfs-pr", b"multifactor", b"wfp3+easy"]

@@ -31,6 +31,7 @@ from onega.traces.files import Limits
 from onega.traces.reading import FORMATS
 from onega.traces.swf import reader as swf_reader
 from onega.traces.tables.named import read_events, read_table
+from onega.traces.tables.parquet import META_KEY
 
 LIMITS = Limits(size=1 << 26, ratio_from=1 << 20)
 
@@ -99,6 +100,18 @@ def _mapped(path: Path, _: random.Random) -> None:
     table = path.with_name("mapped.csv")
     table.write_bytes(seeds.MAPPED)
     onega.read(table, limits=LIMITS, columns=path)
+
+
+def _stored(path: Path, rng: random.Random) -> None:
+    """Read what a Parquet file says of a log beside its jobs, and use it."""
+    told = path.read_bytes().decode("utf-8", "replace")
+    table = path.with_name("stored.parquet")
+    SMALL.table.write_parquet(table, metadata={META_KEY: told})
+    log = onega.read(table, limits=LIMITS)
+    if rng.random() < 0.5:
+        onega.describe(log).summary()
+    else:
+        _round_trip(log, path.with_name("again.swf"))
 
 
 def _cluster(path: Path, _: random.Random) -> None:
@@ -175,6 +188,7 @@ def _text(name: str, made: list[bytes], parse: Callable[[str], object]) -> Targe
 TARGETS = [
     *(Target(name, "log", [seed], read_log) for name, seed in seeds.LOGS.items()),
     Target("any log", "log", list(seeds.LOGS.values()), _any_log),
+    Target("stored meta", "meta.json", [seeds.STORED], _stored),
     Target("map", "map.toml", [seeds.MAP], _mapped),
     Target("cluster", "cluster.toml", [seeds.CLUSTER, seeds.NODES, seeds.POOL], _cluster),
     Target("events", "events.csv", [seeds.EVENTS, seeds.POWER_EVENTS], _events),

@@ -163,3 +163,11 @@ class TestUnits:
     )
     def test_clock_words(self, seconds, text):
         assert clock_words(seconds) == text
+
+
+@pytest.mark.parametrize("kind", [OnegaError, ModelError, SimulationError, TraceError])
+def test_a_message_is_one_line(kind):
+    error = kind("no column 'ev\u2028nt'; there are: a\x1cb\r\nc\x85d")
+    for one in (error, pickle.loads(pickle.dumps(error))):
+        assert len(str(one).splitlines()) == 1
+        assert "ev\\u2028nt" in str(one)

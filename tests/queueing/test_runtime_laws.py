@@ -120,6 +120,11 @@ def test_laws_have_mean_one(text):
     assert law.cv2 == pytest.approx(4) if "cv2=4" in text else True
 
 
+def test_the_longest_erlang_law():
+    """Its determinant is no number any more: 200²⁰⁰."""
+    assert RuntimeLaw.parse("erlang(200)").cv2 == pytest.approx(1 / 200)
+
+
 def test_a_general_phase_type_law_is_drawn_as_it_is():
     """Coxian: a second phase with probability 1/2; moments from the matrix."""
     law = RuntimeLaw.phase_type([1.0, 0.0], [[-2.0, 1.0], [0.0, -0.5]], "coxian")
@@ -157,6 +162,7 @@ def test_where_no_chain_is_small_enough_it_is_measured():
         ("hyperexponential(0.5, 2)", "PROBABILITY:MEAN"),
         ("hyperexponential(0.5:1, 0.4:2)", "sum to 1"),
         ("hyperexponential(0.5:1, 0.5:-2)", "positive"),
+        ("hyperexponential(0.5:1, 0.5:1e-320)", "positive, from 1e-09"),
         ("hyperexponential(cv2=0.5)", "cv2 from 1"),
         ("hyperexponential(cv2=x)", "not understood"),
         ("weibull(mean=2)", "doesn't determine"),

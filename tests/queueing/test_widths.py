@@ -75,6 +75,7 @@ def test_arrays_are_read_only():
         ("fxed:4", "did you mean 'fixed'"),
         ("fixed:0", "whole number from 1"),
         ("fixed:2.5", "whole number from 1"),
+        ("fixed:1e19", "at most 1.15292e"),
         ("fixed:x", "not a number"),
         ("geometric:1", "between 0 and 1"),
         ("geometric:0.9999999", "reaches too far"),

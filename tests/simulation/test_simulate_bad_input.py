@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 
+import numpy as np
 import pytest
 
 import onega
@@ -217,6 +218,26 @@ def test_a_function_that_fails(function, message, backfill, static):
     with pytest.raises(SimulationError, match=message) as caught:
         onega.simulate(log(), 4, policy)
     assert "\n" not in str(caught.value)
+
+
+MATH = ("atan2", "copysign", "hypot", "pow", "ldexp", "nextafter", "gamma", "erf", "comb", "dist")
+
+
+@pytest.mark.parametrize("name", MATH)
+def test_functions_of_math_work_or_are_refused_in_one_line(name):
+    """Those that the compiler knows give the order of the same function in Python."""
+    scope = {"math": math}
+    two = {"ldexp": "(procs, 3)", "gamma": "(procs)", "erf": "(procs)"}.get(name, "(procs, submit)")
+    exec(f"def own(now, submit, estimate, procs):\n    return -1.0 * math.{name}{two}", scope)
+    wanted = log(submit=[0.0, 1.0, 2.0, 3.0], procs=[4, 2, 3, 4], runtime=[9.0] * 4)
+    if name in ("comb", "dist"):
+        with pytest.raises(SimulationError, match=f"can't be compiled.*{name}") as caught:
+            onega.simulate(wanted, 4, scope["own"])
+        assert "\n" not in str(caught.value)
+        return
+    start = onega.simulate(wanted, 4, scope["own"]).start
+    worth = [scope["own"](9.0, at, 9.0, width) for at, width in ((1.0, 2), (2.0, 3), (3.0, 4))]
+    assert np.argmin(start[1:]) == np.argmin(worth)
 
 
 def test_a_function_that_fails_late():

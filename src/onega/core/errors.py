@@ -26,7 +26,14 @@ from os import PathLike
 
 
 class OnegaError(Exception):
-    """The root of all errors that Onega raises on purpose."""
+    """The root of all errors that Onega raises on purpose.
+
+    It reads as one line: what a damaged file says is escaped, so that it can't break it.
+    """
+
+    def __str__(self) -> str:
+        """Return the message on one line."""
+        return printable(super().__str__())
 
 
 class FileError(OnegaError):
@@ -46,7 +53,7 @@ class FileError(OnegaError):
         self, message: str, *, path: str | PathLike[str], errno: int | None = None
     ) -> None:
         self.message, self.path, self.errno = message, str(path), errno
-        super().__init__(printable(f"{self.path}: {message}"))
+        super().__init__(f"{self.path}: {message}")
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_file_error, (self.message, self.path, self.errno)
@@ -84,7 +91,7 @@ class TraceError(OnegaError):
             place += f", line {line}" if place else f"line {line}"
         if field is not None:
             place += f", field {field}" if place else f"field {field}"
-        super().__init__(printable(f"{place}: {message}" if place else message))
+        super().__init__(f"{place}: {message}" if place else message)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_trace_error, (self.message, self.path, self.line, self.field)
@@ -150,6 +157,6 @@ def name_some(jobs: Sequence[int], most: int = 5) -> str:
 def suggest(given: str, accepted: Iterable[str]) -> str:
     """Say which of the accepted words is nearest to a misspelt one, and list them all."""
     words = list(accepted)
-    near = difflib.get_close_matches(given, words, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(given[:100], words, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"{hint}accepted: {', '.join(words)}"

@@ -29,6 +29,9 @@ from onega.core.machine.laws import KINDS as DRAWN
 from onega.core.machine.laws import Law
 from onega.core.types import Floats
 
+LARGEST_MEAN: Final = 1e9
+"""Means of phases are from its inverse to it; beyond, the mean of all is lost in rounding."""
+
 MOST_PHASES: Final = 200
 """Largest number of phases of a law."""
 
@@ -111,7 +114,7 @@ class RuntimeLaw:
             or np.any(off < 0)
             or np.any(rates.sum(axis=1) > 1e-9 * np.abs(rates).max())
         )
-        if wrong or abs(np.linalg.det(rates)) == 0:
+        if wrong or np.linalg.slogdet(rates).sign == 0:
             raise QueueingError(
                 f"law {name!r}: first probabilities must sum to 1, rates between phases must not "
                 "be negative, and every phase must lead to an end"
@@ -207,8 +210,10 @@ def _hyperexponential(inside: str, text: str) -> RuntimeLaw:
             )
         pairs = [tuple(_numbers(one, text)) for one in halves]  # type: ignore[misc]
     probs, means = np.array(pairs).T
-    if not np.all(means > 0):
-        raise QueueingError(f"law {text!r}: means must be positive")
+    if not np.all((means >= 1 / LARGEST_MEAN) & (means <= LARGEST_MEAN)):
+        raise QueueingError(
+            f"law {text!r}: means must be positive, from {1 / LARGEST_MEAN:g} to {LARGEST_MEAN:g}"
+        )
     return RuntimeLaw.phase_type(probs, -np.diag(1 / means), text.strip())
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from onega.core.errors import QueueingError, suggest
 from onega.core.types import Floats, Ints
+from onega.core.units import LARGEST
 from onega.core.workload.workload import Workload
 
 SPECS: Final = (
@@ -193,6 +194,8 @@ def _check(values: npt.NDArray[np.generic], probs: Floats) -> None:
     if not np.all(np.isfinite(numbers)) or np.any(numbers < 1) or np.any(numbers % 1):
         wrong = next(float(v) for v in numbers if not (math.isfinite(v) and v >= 1 and v % 1 == 0))
         raise QueueingError(f"a width is a whole number from 1; got {wrong:g}")
+    if numbers.max() > LARGEST:
+        raise QueueingError(f"a width is at most {LARGEST:g}; got {numbers.max():g}")
     if not np.all(np.isfinite(probs)) or np.any(probs < 0):
         wrong = next(float(p) for p in probs if not (math.isfinite(p) and p >= 0))
         raise QueueingError(f"a probability is a number from 0 to 1; got {wrong:g}")

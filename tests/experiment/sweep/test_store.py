@@ -216,6 +216,16 @@ def test_a_file_system_that_is_full(log, done):
         assert same(again(log, place / "out")[0], done.to_polars())
 
 
+def test_a_file_system_without_a_byte(log):
+    with tiny_disk("64k") as place:
+        with pytest.raises(OSError), (place / "ballast").open("wb", 0) as file:  # noqa: PT012
+            while True:
+                file.write(b"x" * 4096)
+        with pytest.raises(FileError, match="out: can't be written: No space left"):
+            onega.sweep(GRID, place / "out", workload=log)
+        assert [one.name for one in place.iterdir()] == ["ballast"]
+
+
 def test_others_may_read_while_one_writes(tmp_path):
     store = Database(tmp_path / "runs.sqlite")
     for number in range(20):

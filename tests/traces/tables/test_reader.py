@@ -1,5 +1,7 @@
 """CSV and Parquet with a column map, and tables of gaps."""
 
+import json
+import os
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -355,6 +357,45 @@ def test_dates_with_offsets_and_patterns_with_zones(table):
 
 def test_stored_meta_that_is_damaged(tmp_path):
     frame = onega.Workload({"submit": [0.0], "runtime": [1.0], "procs": [1]}).table
-    frame.write_parquet(tmp_path / "a.parquet", metadata={"onega.meta": "{}"})
-    with pytest.raises(TraceError, match=r"onega\.meta entry is damaged"):
-        onega.read(tmp_path / "a.parquet")
+    good = {"header": [], "labels": {}, "provenance": []}
+    for key, value in (
+        *(
+            ("epoch", "soon"),
+            ("epoch", 1e300),
+            ("timezone", 5),
+            ("utc_offset", [1]),
+            ("procs", "x"),
+        ),
+        *(("procs", 0), ("header", [1]), ("labels", []), ("labels", {"user": {"1": 5}})),
+        *(("unfinished", "x"), ("provenance", {}), ("nonsense", 1)),
+    ):
+        told = json.dumps(good | {key: value})
+        frame.write_parquet(tmp_path / "a.parquet", metadata={"onega.meta": told})
+        with pytest.raises(TraceError, match=rf"onega\.meta entry is damaged \({key}"):
+            onega.read(tmp_path / "a.parquet")
+    for told in ("{}", "[]", "5", "[" * 100_000, json.dumps(good)[:-1]):
+        frame.write_parquet(tmp_path / "a.parquet", metadata={"onega.meta": told})
+        with pytest.raises(TraceError, match=r"onega\.meta entry is damaged"):
+            onega.read(tmp_path / "a.parquet")
+    frame.write_parquet(tmp_path / "a.parquet", metadata={"onega.meta": json.dumps(good)})
+    assert onega.read(tmp_path / "a.parquet").meta == onega.Meta()
+
+
+def test_a_panic_of_the_decoder_is_one_line(tmp_path, capfd):
+    """Polars tells of it on the standard error, past Python, with a stack of Rust."""
+    frame = pl.DataFrame({"submit": [1.0, 2.0], "runtime": [3, None], "procs": [1, 2]})
+    frame.write_parquet(tmp_path / "whole.parquet")
+    content = (tmp_path / "whole.parquet").read_bytes()
+    panics = 0
+    for at in range(len(content)):
+        damaged = bytearray(content)
+        damaged[at] ^= 0xFF
+        (tmp_path / "a.parquet").write_bytes(damaged)
+        try:
+            onega.read(tmp_path / "a.parquet")
+        except TraceError as error:
+            panics += "its pages can't be decoded" in str(error)
+    assert panics
+    assert capfd.readouterr().err == ""
+    os.write(2, b"still there")
+    assert capfd.readouterr().err == "still there"

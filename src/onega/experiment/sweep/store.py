@@ -25,7 +25,7 @@ from pydantic import BaseModel, ValidationError
 
 from onega import __version__
 from onega.core.documents import first_problem, read_json
-from onega.core.errors import ExperimentError
+from onega.core.errors import ExperimentError, FileError
 from onega.core.files import write_text
 from onega.experiment.sweep.database import NAME, Database, Row, is_sound, rebuild, rows
 from onega.experiment.sweep.design import Design, Run, canonical
@@ -75,7 +75,8 @@ class Store:
             lock = _locked(folder)
         except BaseException:
             if made:
-                folder.rmdir()
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
             raise
         store = cls(folder)
         try:
@@ -162,8 +163,14 @@ def _locked(folder: Path) -> int:
             f"another process ({owner or 'unknown'}) is sweeping in {folder}; wait for it, "
             "or give another folder"
         ) from None
-    os.ftruncate(lock, 0)
-    os.write(lock, f"{os.getpid()}\n".encode())
+    try:
+        os.ftruncate(lock, 0)
+        os.write(lock, f"{os.getpid()}\n".encode())
+    except OSError as error:
+        (folder / "lock").unlink()
+        os.close(lock)
+        why = f"can't be written: {error.strerror}"
+        raise FileError(why, path=folder, errno=error.errno) from None
     return lock
 
 

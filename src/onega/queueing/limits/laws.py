@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from onega.core.errors import QueueingError, suggest
+from onega.core.machine.laws import SHAPES
 from onega.core.types import Floats
-from onega.core.units import duration
+from onega.core.units import LONGEST, SMALLEST, duration
 
 LAWS: Final = (
     "none",
@@ -200,4 +201,11 @@ def parse_limit(text: str) -> LimitLaw:
         raise QueueingError(f"limit law {text!r}: {error}") from None
     if any(not (math.isfinite(number) and number > 0) for number in numbers):
         raise QueueingError(f"limit law {text!r} needs positive numbers")
+    least, most = SHAPES.get(name, (0.0, math.inf))
+    if len(numbers) == 2 and not least <= numbers[0] <= most:
+        raise QueueingError(f"limit law {text!r} needs a shape from {least:g} to {most:g}")
+    if numbers and not SMALLEST <= numbers[-1] <= LONGEST:
+        raise QueueingError(
+            f"limit law {text!r} needs a time from {SMALLEST:g} to {LONGEST:g} seconds"
+        )
     return make(*numbers)

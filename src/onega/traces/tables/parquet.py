@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import threading
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import IO, Any, Final
+from typing import IO, Final, cast
 
-from onega.core.workload.meta import Meta
 from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload
 
@@ -22,13 +25,38 @@ def write_parquet(workload: Workload, out: IO[bytes]) -> Report:
     return Report()
 
 
-def meta_from_json(text: str) -> Meta:
-    """Rebuild what `write_parquet` stored."""
-    facts: dict[str, Any] = json.loads(text)
-    facts["labels"] = {
-        column: {int(number): name for number, name in names.items()}
-        for column, names in facts["labels"].items()
-    }
-    for name in ("header", "provenance"):
-        facts[name] = tuple(facts[name])
-    return Meta(**facts)
+@contextlib.contextmanager
+def hushed_panics() -> Iterator[None]:
+    """Keep off the screen what Polars' decoder says of a panic: the error that follows says it.
+
+    It is written to the process's standard error itself, past Python. Several threads may be in
+    here: the first turns it away, the last puts it back.
+    """
+    global _inside, _kept
+    with _lock:
+        _inside += 1
+        if _inside == 1:
+            _kept = _turned_away()
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0 and _kept is not None:
+                os.dup2(_kept, 2)
+                os.close(_kept)
+
+
+_lock, _inside, _kept = threading.Lock(), 0, cast(int | None, None)
+
+
+def _turned_away() -> int | None:
+    """Point the standard error nowhere; return what it was, None if there is none."""
+    try:
+        kept = os.dup(2)
+    except OSError:
+        return None
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    return kept

@@ -38,7 +38,7 @@ from onega.traces.parsing import (
 from onega.traces.slurm.states import read_states
 from onega.traces.tables.delimited import LINE, header_of, read_delimited
 from onega.traces.tables.mapping import USUAL_NAMES, ColumnMap, ColumnSpec
-from onega.traces.tables.parquet import META_KEY, meta_from_json
+from onega.traces.tables.parquet import META_KEY, hushed_panics
 from onega.traces.tables.parquet_size import TooMuchError, check_decoded_size
 
 PARQUET_MAGIC: Final = b"PAR1"
@@ -94,9 +94,11 @@ def read_parquet(
     """Read a Parquet file: one that `onega.write` made, or any with named columns."""
     frame, stored = parquet_content(path, limits)
     if stored is not None and columns is None:
+        from onega.traces.tables.stored_meta import meta_from_json
+
         try:
             return Workload(frame, meta_from_json(stored))
-        except (KeyError, TypeError, ValueError) as error:
+        except ValueError as error:
             raise TraceError(f"its {META_KEY} entry is damaged ({error})", path=path) from None
     if frame.is_empty():
         raise TraceError("holds no rows", path=path)
@@ -113,7 +115,8 @@ def parquet_content(
     content = whole(path, limits)
     try:
         check_decoded_size(content, limits)
-        frame = pl.read_parquet(io.BytesIO(content), use_statistics=False)
+        with hushed_panics():
+            frame = pl.read_parquet(io.BytesIO(content), use_statistics=False)
         _check_text(frame, limits)
         return frame, pl.read_parquet_metadata(io.BytesIO(content)).get(META_KEY)
     except TooMuchError as error:
