@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+import onega
 from models.contract import example_log
 from onega.core.errors import ModelError
 from onega.core.workload import chains
@@ -197,7 +198,7 @@ def test_joint_transitions_are_the_counts_where_they_are_many():
 
 def test_the_pair_chain_keeps_what_the_log_has():
     log = example_log(20_000)
-    model = MODELS["markov-pair"].fit(log)
+    model = MODELS["markov-pair"].fit(log, sizes="none")
     real = chains.temporal_summary(log.column("procs"), log.column("runtime"))
     runs = []
     for k in range(5):
@@ -406,19 +407,62 @@ def test_prediction_scores():
 # ---------------------------------------------------------------- learnt functions
 
 
-def test_network_kernel_equals_its_layers():
-    from onega.kernels.models.learned import Network, network_class
-    from onega.models.jobs.neural import Layers
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+def test_network_kernel_equals_its_layers(gamma):
+    from onega.kernels.models.learned import FEATURES, Network, draw_class
+    from onega.models.jobs.learned import Layers
 
     rng = RNG(0)
-    layers = Layers(rng.normal(size=(13, 6)), rng.normal(size=6), rng.normal(size=(6, 4)),
-                    rng.normal(size=4))  # fmt: skip
-    net = Network(*(np.array([getattr(layers, x)]) for x in ("w1", "b1", "w2", "b2")))
-    inputs = rng.normal(size=(200, 13))
+    layers = Layers(rng.normal(size=(FEATURES, 6)) * 0.3, rng.normal(size=6),
+                    rng.normal(size=(6, 4)), rng.normal(size=4), gamma)  # fmt: skip
+    net = Network(*(np.array([getattr(layers, x)]) for x in ("w1", "b1", "w2", "b2")), gamma)
+    inputs = rng.normal(size=(200, FEATURES))
     room = np.zeros((2, 1024))
     cumulative = np.cumsum(layers.probabilities(inputs), axis=1)
     for x, row, u in zip(inputs, cumulative, rng.random(200)):
-        assert network_class(net, 0, x, u, room) == int(np.searchsorted(row, u, side="right"))
+        assert draw_class(net, 0, x, u, room) == int(np.searchsorted(row, u, side="right"))
+
+
+def naive_inputs(past, path, users):
+    """What each job knows, one after another, as the kernel's docstring has it."""
+    state, queue, last, before, rows = np.zeros(16), 0.0, {}, None, []
+    job = past.centre[:3]
+    for gap, width, length, user in zip(*path, users):
+        mine = last.get(user, past.centre[3:6])
+        row = [*job, *mine, float(user == before), np.log2(1 + queue), *state]
+        queue = max(queue - past.means[0, gap], 0)
+        rows.append([*row, past.logs[0, gap], np.log2(1 + queue), past.logs[1, width]])
+        queue += past.means[1, width] * past.means[2, length] / past.machine
+        job = np.array([past.logs[0, gap], past.logs[1, width], past.logs[2, length]])
+        scaled = (job - past.centre[:3]) / past.scale[:3]
+        state = 0.7 * state + 0.3 * np.tanh(state @ past.recurrent + scaled @ past.feed)
+        last[user], before = job, user
+    return np.array(rows)
+
+
+def test_inputs_are_those_of_a_loop():
+    from onega.kernels.models.learned import FEATURES, Past, lesson_inputs
+
+    rng = RNG(3)
+    past = Past(rng.normal(size=(3, 5)), rng.uniform(1, 50, (3, 5)), np.array([0.5, 0.8, 1.0]), 0.4,
+                rng.normal(size=FEATURES), rng.uniform(0.5, 2, FEATURES),
+                rng.normal(size=(16, 16)) / 4, rng.normal(size=(3, 16)), 8.0)  # fmt: skip
+    path, users = rng.integers(0, 5, (3, 300)), rng.integers(0, 3, 300)
+    np.testing.assert_allclose(lesson_inputs(past, path, users), naive_inputs(past, path, users))
+
+
+def test_the_recurrent_state_knows_more_than_the_last_job():
+    """Jobs come in threes, A A B: only who remembers two jobs knows what follows an A."""
+    n = 3000
+    runtime = np.where(np.arange(n) % 3 == 2, 5000.0, 50.0)
+    table = {"submit": np.arange(n) * 600.0, "runtime": runtime, "procs": np.ones(n, int)}
+    log = onega.Workload(table, onega.Meta(procs=4))
+    for name in ("neural", "svr"):
+        drawn = MODELS[name].fit(log, rng=1, sizes="none").sample(3000, rng=2).column("runtime")
+        long = np.flatnonzero(drawn == 5000)
+        assert long.size == pytest.approx(1000, abs=150)
+        # A chain of the last job alone would have B three jobs after B once in four times.
+        assert np.mean(np.diff(long) == 3) > 0.6
 
 
 def test_learnt_models_hear_the_past():

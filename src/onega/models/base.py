@@ -30,10 +30,18 @@ from onega.core.workload.workload import Workload
 from onega.models.arrivals.arrivals import Arrivals, Poisson
 from onega.models.estimates.estimates import EstimateModel, fit_estimates
 from onega.models.jobs.jobs import Jobs, jobs_of
+from onega.models.jobs.size_cycle import SizeCycle
 from onega.models.parts import BAD_PARAMETERS, Part, write_json
 from onega.models.users.base import UserModel
 
 MOST_JOBS = 200_000_000
+
+SPAN_RANGE, SPAN_STEPS, SPAN_ERROR = 0.05, 40, 300.0
+"""The span that a load asks for: how far it may lie from the first guess, how often that is halved
+at most, and the seconds within which it need be known."""
+
+SIZES = ("hourly", "none")
+"""Accepted as ``sizes=``."""
 
 
 class Drawn(NamedTuple):
@@ -60,6 +68,8 @@ class WorkloadModel(Plottable, Part):
         How long users think their jobs will run; None: sampled jobs have no estimate.
     users
         Who submits; None: sampled jobs have no user, unless the family has its own.
+    sizes
+        How widths and run times change with the hour and the weekday; None: they don't.
     learnt
         Where the parameters come from, in words.
     """
@@ -67,10 +77,12 @@ class WorkloadModel(Plottable, Part):
     FIGURES: ClassVar[str] = "models"
     TITLE: ClassVar[str]
     OWN_GAPS: ClassVar[bool] = False
+    HOURLY_SIZES: ClassVar[bool] = False
     machine: int = 128
     arrivals: Arrivals = field(default_factory=lambda: Arrivals(Poisson(600.0)))
     estimates: EstimateModel | None = None
     users: UserModel | None = None
+    sizes: SizeCycle | None = None
     learnt: str = "given parameters"
 
     def __post_init__(self) -> None:
@@ -99,6 +111,7 @@ class WorkloadModel(Plottable, Part):
         arrivals: str | Arrivals | None = None,
         cycle: str | None = None,
         estimates: str | EstimateModel | None = "auto",
+        sizes: str | None = None,
         **options: Any,  # noqa: ANN401
     ) -> Self:
         """Learn the parameters from a log.
@@ -118,6 +131,9 @@ class WorkloadModel(Plottable, Part):
         estimates
             ``"beta"``, ``"gamma"``, ``"tsafrir"``, a model, ``"none"``, or ``"auto"``: if the log
             has estimates, Beta, or Gamma where many accuracies exceed 1.1.
+        sizes
+            ``"hourly"``: widths and run times that change with the hour and the weekday, learnt
+            from logs of at least two weeks; ``"none"``; or None for the family's own way.
         options
             The family's own.
         """
@@ -126,8 +142,11 @@ class WorkloadModel(Plottable, Part):
         accepted = cls.options()
         for name in options:
             if name not in accepted:
-                known = ["arrivals", "cycle", "estimates", *accepted]
+                known = ["arrivals", "cycle", "estimates", "sizes", *accepted]
                 raise ModelError(f"{cls.KIND}: no option {name!r}; {suggest(name, known)}")
+        if sizes not in (None, *SIZES):
+            raise ModelError(f"no sizes {sizes!r}; {suggest(str(sizes), SIZES)}")
+        by_hour = sizes == "hourly" or (sizes is None and cls.HOURLY_SIZES and cycle != "none")
         with one_thread():
             when = cls._fit_arrivals(jobs, arrivals, cycle)
             jobs = replace(jobs, gaps=when.operational_gaps(jobs.clock))
@@ -138,6 +157,7 @@ class WorkloadModel(Plottable, Part):
             machine=jobs.machine,
             arrivals=when,
             estimates=estimates,
+            sizes=SizeCycle.fit(jobs.clock, jobs.procs, jobs.runtime) if by_hour else None,
             learnt=f"{len(jobs)} jobs of {workload.meta.source or 'a table'}",
             **parameters,
         )
@@ -207,26 +227,55 @@ class WorkloadModel(Plottable, Part):
         """Draw jobs for a machine of ``size`` processors."""
         model = self.for_machine(size)
         drawn = model._draw(int(n), generator(child(seed, 0)))
-        procs = np.maximum(np.rint(drawn.procs), 1)
-        notes = [f"sampled {n} jobs from {self.KIND} ({self.learnt}), rng={describe_seed(seed)}"]
-        wide = int(np.sum(procs > size))
-        if wide:
-            notes.append(f"{wide} jobs wider than the machine were cut to {size} processors")
-        procs = np.minimum(procs, size)
-        # Logs are in whole seconds, and so is SWF: no sampled job is shorter than one.
-        runtime = np.maximum(np.rint(drawn.runtime), 1.0)
-        span = None if load is None else float(procs @ runtime) / (size * load)
         gaps = drawn.gaps
         if self.arrivals.gaps is not None:
             gaps = self.arrivals.gaps.draw(int(n), generator(child(seed, 1)))
         assert gaps is not None  # __post_init__ saw to it
-        submit = np.floor(self.arrivals.submissions(gaps, start=start, span=span))
-        jobs = drawn._replace(procs=procs, runtime=runtime)
-        columns = {"submit": submit, **self._columns(jobs, seed)}
+        submit, procs, runtime = self._timed(drawn, gaps, seed, load, size, start)
+        notes = [f"sampled {n} jobs from {self.KIND} ({self.learnt}), rng={describe_seed(seed)}"]
+        wide = int(np.sum(procs > size))
+        if wide:
+            notes.append(f"{wide} jobs wider than the machine were cut to {size} processors")
+        jobs = drawn._replace(procs=np.minimum(procs, size), runtime=runtime)
+        columns = {"submit": np.floor(submit), **self._columns(jobs, seed)}
         if "user" in columns:  # the log's own numbers may be names: they stay behind
             columns["user"] = np.unique(columns["user"], return_inverse=True)[1] + 1
         meta = Meta(source=self.KIND, epoch=MONDAY, timezone="UTC", procs=size)
         return Workload(columns, replace(meta, provenance=tuple(notes)))
+
+    def _timed(
+        self, drawn: Drawn, gaps: Floats, seed: SeedSequence, load: float | None, size: int,
+        start: float,
+    ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+        """Return submissions, widths and run times.
+
+        With a load to reach the span follows from the work; with sizes that know the hour the work
+        follows from the span, too. The span at which both agree is found by bisection.
+        """
+        plain = (drawn.procs, drawn.runtime)
+
+        def at(span: float | None) -> tuple[Floats, Floats, Floats, float]:
+            """Return what is submitted in a span, and the span that its work asks for."""
+            when = self.arrivals.submissions(gaps, start=start, span=span)
+            sizes = plain
+            if self.sizes is not None:  # the same random numbers at every span
+                sizes = self.sizes.clocked(when, *plain, generator(child(seed, 4)))
+            procs, runtime = _whole(*sizes)
+            work = float(np.minimum(procs, size) @ runtime)
+            return when, procs, runtime, work / (size * (load or 1))
+
+        found = at(None)
+        if load is None:
+            return found[:3]
+        low, high = found[3] * (1 - SPAN_RANGE), found[3] * (1 + SPAN_RANGE)
+        for _ in range(SPAN_STEPS if self.sizes is not None else 0):
+            middle = (low + high) / 2
+            found = at(middle)
+            if abs(found[3] - middle) < SPAN_ERROR:
+                break
+            low, high = (middle, high) if found[3] > middle else (low, middle)
+        when = self.arrivals.submissions(gaps, start=start, span=found[3])
+        return when, found[1], found[2]
 
     def _columns(self, drawn: Drawn, seed: SeedSequence) -> dict[str, Any]:
         """Return everything of the jobs but when they come."""
@@ -297,8 +346,14 @@ class WorkloadModel(Plottable, Part):
             "arrivals": self.arrivals.gaps.KIND if self.arrivals.gaps else "own",
             "cycle": self.arrivals.cycle.KIND if self.arrivals.cycle else None,
             "estimates": self.estimates.KIND if self.estimates else None,
+            "sizes": self.sizes.KIND if self.sizes else None,
         }
         return {"model": self.KIND, **scalars, **parts}
+
+
+def _whole(procs: Floats, runtime: Floats) -> tuple[Floats, Floats]:
+    """Round as logs do, and SWF: whole seconds, no job shorter than one."""
+    return np.maximum(np.rint(procs), 1), np.maximum(np.rint(runtime), 1.0)
 
 
 def load(path: str | os.PathLike[str]) -> WorkloadModel:

@@ -45,8 +45,8 @@ CALLED: Final = {
     "jann": "Jann et al. 1997",
     "downey": "Downey 1997",
     "feitelson96": "Feitelson 1996",
-    "neural": "neural network of the past",
-    "svr": "support vector regression of the past",
+    "neural": "recurrent neural network of the past",
+    "svr": "support vector machine of the past",
     "user-groups": "groups of users with sessions (MUGM)",
 }
 """The models' titles; kept here so that choosing one doesn't load them all (a test compares)."""

@@ -1,14 +1,19 @@
 """Models that learn the next job as a function of the past (Song 2006, §7.2, Figure 7.4).
 
-Inputs: the hour and the weekday; the gap, width and run time of the system's last job, and of the
-user's last job; whether the user is the same. Outputs, one after another: the class of the gap,
-then the width's given the gap, then the run time's given both. Classes are powers of two; within a
-class values are drawn as observed.
+Inputs: the gap, width and run time of the system's last job and of the user's last job; whether the
+user is the same; the queue; and a recurrent state that holds what came before. Outputs, one after
+another: the class of the gap, then the width's given the gap, then the run time's given both.
+Classes are powers of two; within a class values are drawn as observed. The hour and the weekday act
+through the clock of the submissions: gaps are in operational time, sizes go by `SizeCycle`.
+
+The recurrent state is an echo state network's (Jaeger 2001): its weights are drawn, not learnt, so
+that the whole past is encoded in numbers which any learner can take as inputs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,6 +21,7 @@ from numpy.random import Generator
 
 from onega.core.types import Floats, Ints
 from onega.core.workload.chains import Chain, floor_power
+from onega.kernels.models.learned import BEFORE, FEATURES, STATES, WIDEST
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.chainpart import ChainPart
 from onega.models.jobs.jobs import Jobs
@@ -26,24 +32,31 @@ from onega.models.parts import Part, frozen_array
 if TYPE_CHECKING:
     from onega.kernels.models.learned import Past
 
-FEATURES = 13
 MOST_USERS = 60
+CALIBRATIONS, STEP = 16, 0.2
+"""Rounds of calibration, and the share of the correction made in each: classes follow themselves,
+so that a small move of a score goes a long way."""
+
+RADIUS = 0.9
+"""Spectral radius of the recurrent weights: below 1, so that the past fades."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling(Part):
-    """Mean and spread of the inputs, classes of the outputs, and who submits.
+    """Mean and spread of the inputs, classes of the outputs, who submits, the recurrent weights.
 
     Attributes
     ----------
     centre, scale
-        Of each of the thirteen inputs.
+        Of each input (`onega.kernels.models.learned`).
     gap_levels
         log₂ of each gap class.
     users
         Shares of the most active users; the last share holds all others.
     same
         How often a job's user is the last job's.
+    recurrent, feed
+        Weights from the state, and from the last job, to the state.
     """
 
     KIND: ClassVar[str] = "scaling"
@@ -52,12 +65,60 @@ class Scaling(Part):
     gap_levels: Floats
     users: Floats
     same: float
+    recurrent: Floats
+    feed: Floats
 
     def __post_init__(self) -> None:
-        for name, size in (("centre", FEATURES), ("scale", FEATURES), ("gap_levels", None),
-                           ("users", None)):  # fmt: skip
-            value = frozen_array(getattr(self, name), np.float64, shape=(size,))
+        shapes: dict[str, tuple[int | None, ...]] = {
+            "centre": (FEATURES,), "scale": (FEATURES,), "gap_levels": (None,), "users": (None,),
+            "recurrent": (STATES, STATES), "feed": (3, STATES),
+        }  # fmt: skip
+        for name, shape in shapes.items():
+            value = frozen_array(getattr(self, name), np.float64, shape=shape)
             object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True, eq=False)
+class Layers(Part):
+    """One hidden layer, and scores of the classes whose softmax is their distribution.
+
+    With ``gamma`` = 0 the hidden units are rectifiers, else Gaussians exp(b₁ + x·w₁ − γ|x|²).
+    """
+
+    KIND: ClassVar[str] = "layers"
+    w1: Floats
+    b1: Floats
+    w2: Floats
+    b2: Floats
+    gamma: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "w1", frozen_array(self.w1, np.float64, shape=(FEATURES, None)))
+        hidden = self.w1.shape[1]
+        object.__setattr__(self, "b1", frozen_array(self.b1, np.float64, shape=(hidden,)))
+        object.__setattr__(self, "w2", frozen_array(self.w2, np.float64, shape=(hidden, None)))
+        classes = self.w2.shape[1]
+        object.__setattr__(self, "b2", frozen_array(self.b2, np.float64, shape=(classes,)))
+
+    @classmethod
+    def only(cls, found: int, classes: int, hidden: int, gamma: float = 0.0) -> Layers:
+        """Return a layer that always gives one class."""
+        scores = np.full(classes, -30.0)
+        scores[found] = 0.0
+        flat = (np.zeros((FEATURES, hidden)), np.zeros(hidden), np.zeros((hidden, classes)))
+        return cls(*flat, scores, gamma)
+
+    def probabilities(self, inputs: Floats) -> Floats:
+        """Distribution of the class for each row of (scaled) inputs."""
+        raw = inputs @ self.w1 + self.b1
+        if self.gamma > 0:
+            hidden = np.exp(raw - self.gamma * np.sum(inputs**2, axis=1, keepdims=True))
+        else:
+            hidden = np.maximum(raw, 0)
+        scores = hidden @ self.w2 + self.b2
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        shares: Floats = weights / weights.sum(axis=1, keepdims=True)
+        return shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,84 +128,89 @@ class Lesson:
     inputs: Floats
     classes: tuple[Ints, Ints, Ints]
     sizes: tuple[int, int, int]
-    logs: tuple[Floats, Floats, Floats]
 
     def view(self, attribute: int) -> Floats:
         """Return the inputs known when an attribute is drawn: later ones are blotted out."""
         known = self.inputs.copy()
-        known[:, 11 + attribute :] = 0.0
+        known[:, BEFORE if attribute == 0 else BEFORE + 1 + attribute :] = 0.0
         return known
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Learned(WorkloadModel):
-    """Base of `neural` and `svr`: inputs, values within classes, users."""
+    """Base of `neural` and `svr`: inputs, values within classes, users, drawing."""
 
     OWN_GAPS: ClassVar[bool] = True
+    HOURLY_SIZES: ClassVar[bool] = True
     procs: ChainPart
     runtime: ChainPart
     gap: tuple[Observed, ...]
     scaling: Scaling
+    layers: tuple[Layers, ...]
 
     @classmethod
     def _teach(cls, jobs: Jobs, rng: Generator, *, most: int) -> tuple[dict[str, Any], Lesson]:
         """Return the common parameters, and the lesson of at most so many jobs."""
+        from onega.kernels.models.learned import lesson_inputs
+
         widths, lengths = Chain.of(jobs.procs), Chain.of(jobs.runtime)
         gaps = gap_classes(jobs.gaps)
         levels = np.array([np.log2(_level(jobs.gaps[gaps == k])) for k in range(gaps.max() + 1)])
-        logs = (levels, np.log2(widths.levels), np.log2(lengths.levels))
-        classes = (gaps, widths.path, lengths.path)
+        path = np.vstack((gaps, widths.path, lengths.path))
         users, shares = _user_numbers(jobs)
-        raw = _inputs(jobs, classes, logs, users)
-        centre, scale = raw.mean(axis=0), raw.std(axis=0)
-        scale = np.where(scale > 1e-9, scale, 1.0)
-        chosen = np.arange(1, len(jobs))
-        if chosen.size > most:
-            chosen = np.sort(rng.choice(chosen, most, replace=False))
         same = float(np.mean(users[1:] == users[:-1]))
-        parameters = {
+        parts: dict[str, Any] = {
             "procs": ChainPart.fit(jobs.procs, within="repeating", most=None),
             "runtime": ChainPart.fit(jobs.runtime, within="repeating", most=200),
             "gap": tuple(
                 Observed.of(jobs.gaps[gaps == k], most=100) for k in range(gaps.max() + 1)
             ),
-            "scaling": Scaling(centre, scale, levels, shares, same),
         }
+        # The state and the other inputs follow from the scale of the first three.
+        logs = (levels, np.log2(widths.levels), np.log2(lengths.levels))
+        last = np.vstack([table[row] for table, row in zip(logs, path, strict=True)])
+        centre, scale = np.zeros(FEATURES), np.ones(FEATURES)
+        centre[:3] = centre[3:6] = last.mean(axis=1)
+        scale[:3] = _spread(last.T)
+        first = Scaling(centre, scale, levels, shares, same, *_recurrent(rng))
+        inputs = lesson_inputs(_past(parts, first, jobs.machine), path, users)
+        centre[3:], scale[3:] = inputs[:, 3:].mean(axis=0), _spread(inputs[:, 3:])
+        parts["scaling"] = Scaling(centre, scale, levels, shares, same, first.recurrent, first.feed)
+        chosen = np.arange(1, len(jobs))
+        if chosen.size > most:
+            chosen = np.sort(rng.choice(chosen, most, replace=False))
         lesson = Lesson(
-            (raw[chosen] - centre) / scale,
-            (gaps[chosen], widths.path[chosen], lengths.path[chosen]),
+            np.clip((inputs[chosen] - centre) / scale, -WIDEST, WIDEST),
+            (path[0, chosen], path[1, chosen], path[2, chosen]),
             (levels.size, widths.dimension, lengths.dimension),
-            logs,
         )
-        return parameters, lesson
+        return parts, lesson
 
-    def _past(self) -> tuple[Past, Ints]:
-        """Return the inputs of the kernels, and the number of classes of each attribute."""
-        from onega.kernels.models.learned import Past
+    @classmethod
+    def _calibrated(
+        cls, parts: dict[str, Any], layers: list[Layers], machine: int, rng: Generator
+    ) -> dict[str, Any]:
+        """Return all parameters, scores moved so that drawn classes are as frequent as in the log.
 
-        sizes = np.array([len(self.gap), self.procs.dimension, self.runtime.dimension])
-        logs = np.zeros((3, int(sizes.max())))
-        tables = (
-            self.scaling.gap_levels, np.log2(self.procs.levels), np.log2(self.runtime.levels)
-        )  # fmt: skip
-        for row, values in enumerate(tables):
-            logs[row, : values.size] = values
-        cells = (np.arange(2016) + 0.5) / 2016 * 604800
-        cycle = self.arrivals.cycle
-        clock = cells if cycle is None else cycle.clock(cells)
-        past = Past(
-            logs,
-            clock % 604800 / 3600,
-            np.cumsum(self.scaling.users) / self.scaling.users.sum(),
-            self.scaling.same,
-            np.array(self.scaling.centre),
-            np.array(self.scaling.scale),
-        )
-        return past, sizes
+        A network that is right about every next job of the log drifts when it walks on from its
+        own; the scores of each class get the logarithm of how much too rare it came out.
+        """
+        wanted = [
+            np.array([law.weights.sum() for law in laws])
+            for laws in (parts["gap"], parts["procs"].within, parts["runtime"].within)
+        ]
+        for _ in range(CALIBRATIONS):
+            path = _walk(parts, parts["scaling"], machine, layers, 20_000, rng)
+            for a, target in enumerate(wanted):
+                seen = np.bincount(path[a], minlength=target.size) + 0.5
+                share = (target + 0.5) / (target + 0.5).sum()
+                move = STEP * np.clip(np.log(share / (seen / seen.sum())), -1, 1)
+                layers[a] = replace(layers[a], b2=layers[a].b2 + move)
+        return {**parts, "layers": tuple(layers)}
 
-    def _values(self, path: Ints, rng: Generator) -> Drawn:
-        """Turn classes into values."""
-        n = path.shape[1]
+    def _draw(self, n: int, rng: Generator) -> Drawn:
+        parts = {"procs": self.procs, "runtime": self.runtime, "gap": self.gap}
+        path = _walk(parts, self.scaling, self.machine, self.layers, n, rng)
         uniforms = rng.random((7, n))
         return Drawn(
             self.procs.values(path[1], uniforms[:3]),
@@ -152,6 +218,70 @@ class Learned(WorkloadModel):
             draw_by_class(self.gap, path[0], uniforms[6]),
             path[3] + 1,
         )
+
+
+def _walk(
+    parts: dict[str, Any], scaling: Scaling, machine: int, layers: Sequence[Layers], n: int,
+    rng: Generator,
+) -> Ints:  # fmt: skip
+    """Draw classes of n jobs; rows: gap, width, run time, user."""
+    from onega.kernels.models.learned import Network, walk
+
+    sizes = np.array([len(parts["gap"]), parts["procs"].dimension, parts["runtime"].dimension])
+    widest = int(sizes.max())
+    net = Network(
+        np.array([one.w1 for one in layers]),
+        np.array([one.b1 for one in layers]),
+        np.array([np.pad(one.w2, ((0, 0), (0, widest - one.w2.shape[1]))) for one in layers]),
+        np.array([_pad(one.b2, widest) for one in layers]),
+        layers[0].gamma,
+    )
+    past = _past(parts, scaling, machine)
+    return np.asarray(walk(past, net, sizes, rng.random((3, n)), rng.random((2, n))))
+
+
+def _past(parts: dict[str, Any], scaling: Scaling, machine: int) -> Past:
+    """Return what the kernels compute inputs from."""
+    from onega.kernels.models.learned import Past
+
+    procs, runtime, gap = parts["procs"], parts["runtime"], parts["gap"]
+    tables = (
+        (scaling.gap_levels, [law.mean for law in gap]),
+        (np.log2(procs.levels), [law.mean for law in procs.within]),
+        (np.log2(runtime.levels), [law.mean for law in runtime.within]),
+    )
+    widest = max(len(means) for _, means in tables)
+    logs, means = np.zeros((3, widest)), np.ones((3, widest))
+    for row, (level, mean) in enumerate(tables):
+        logs[row, : len(level)], means[row, : len(mean)] = level, mean
+    return Past(
+        logs,
+        means,
+        np.cumsum(scaling.users) / scaling.users.sum(),
+        scaling.same,
+        np.array(scaling.centre),
+        np.array(scaling.scale),
+        np.array(scaling.recurrent),
+        np.array(scaling.feed),
+        float(machine),
+    )
+
+
+def _recurrent(rng: Generator) -> tuple[Floats, Floats]:
+    """Draw the state's weights; the largest eigenvalue of the first has modulus `RADIUS`."""
+    weights = rng.normal(size=(STATES, STATES))
+    weights *= RADIUS / np.abs(np.linalg.eigvals(weights)).max()
+    return weights, rng.normal(size=(3, STATES)) / np.sqrt(3)
+
+
+def _spread(rows: Floats) -> Floats:
+    spread = rows.std(axis=0)
+    return np.where(spread > 1e-9, spread, 1.0)
+
+
+def _pad(bias: Floats, size: int) -> Floats:
+    """Classes that an attribute doesn't have get a score that is never drawn."""
+    return np.concatenate((bias, np.full(size - bias.size, -1e3)))
 
 
 def _level(gaps: Floats) -> float:
@@ -168,29 +298,3 @@ def _user_numbers(jobs: Jobs) -> tuple[Ints, Floats]:
     rank[np.argsort(-counts, kind="stable")] = np.arange(counts.size)
     users = np.minimum(rank[place], MOST_USERS - 1)
     return users, np.bincount(users) / users.size
-
-
-def _inputs(
-    jobs: Jobs, classes: tuple[Ints, Ints, Ints], logs: tuple[Floats, Floats, Floats], users: Ints
-) -> Floats:
-    """Thirteen columns, one row per job; `onega.kernels.models.learned` computes the same."""
-    gap, width, length = (table[path] for table, path in zip(logs, classes, strict=True))
-    # The clock that a job's submitter sees when the gap before it begins: the last job's.
-    hour = np.concatenate((jobs.clock[:1], jobs.clock[:-1])) % 604800 / 3600
-    day, week = 2 * np.pi * hour / 24, 2 * np.pi * hour / 168
-    before = _shift(np.column_stack((gap, width, length)))
-    order = np.argsort(users, kind="stable")
-    ordered = np.column_stack((width, length, gap))[order]
-    own = _shift(ordered)
-    starts = np.concatenate(([True], users[order][1:] != users[order][:-1]))
-    own[starts] = ordered.mean(axis=0)
-    mine = np.empty_like(own)
-    mine[order] = own
-    same = np.concatenate(([0.0], (users[1:] == users[:-1]).astype(np.float64)))
-    columns = (np.sin(day), np.cos(day), np.sin(week), np.cos(week), before, mine, same, gap, width)
-    return np.column_stack(columns)
-
-
-def _shift(rows: Floats) -> Floats:
-    shifted: Floats = np.vstack((rows.mean(axis=0), rows[:-1]))
-    return shifted

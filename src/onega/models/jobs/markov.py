@@ -161,6 +161,7 @@ class PairMarkov(Markov):
 
     KIND: ClassVar[str] = "markov-pair"
     TITLE: ClassVar[str] = "joint Markov chain, observed values"
+    HOURLY_SIZES: ClassVar[bool] = True
 
     @classmethod
     def _fit(

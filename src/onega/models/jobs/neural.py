@@ -1,4 +1,4 @@
-"""A neural network that gives the distribution of the next job (Song 2006, §7.2, Figure 7.4)."""
+"""A recurrent network that gives the distribution of the next job (Song 2006, §7.2, Figure 7.4)."""
 
 from __future__ import annotations
 
@@ -10,78 +10,30 @@ import numpy as np
 from numpy.random import Generator
 
 from onega.core.types import Floats, Ints
-from onega.models.base import Drawn
 from onega.models.jobs.jobs import Jobs
-from onega.models.jobs.learned import FEATURES, Learned
-from onega.models.parts import Part, frozen_array
-
-
-@dataclass(frozen=True, eq=False)
-class Layers(Part):
-    """One hidden layer of rectifiers, and scores of the classes."""
-
-    KIND: ClassVar[str] = "layers"
-    w1: Floats
-    b1: Floats
-    w2: Floats
-    b2: Floats
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "w1", frozen_array(self.w1, np.float64, shape=(FEATURES, None)))
-        hidden = self.w1.shape[1]
-        object.__setattr__(self, "b1", frozen_array(self.b1, np.float64, shape=(hidden,)))
-        object.__setattr__(self, "w2", frozen_array(self.w2, np.float64, shape=(hidden, None)))
-        classes = self.w2.shape[1]
-        object.__setattr__(self, "b2", frozen_array(self.b2, np.float64, shape=(classes,)))
-
-    def probabilities(self, inputs: Floats) -> Floats:
-        """Distribution of the class for each row of (scaled) inputs."""
-        scores = np.maximum(inputs @ self.w1 + self.b1, 0) @ self.w2 + self.b2
-        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        shares: Floats = weights / weights.sum(axis=1, keepdims=True)
-        return shares
+from onega.models.jobs.learned import Layers, Learned
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Neural(Learned):
-    """Three networks (scikit-learn's MLP): classes of gap, width and run time of the next job."""
+    """Three networks (scikit-learn's MLP) over the recurrent state and the other inputs."""
 
     KIND: ClassVar[str] = "neural"
-    TITLE: ClassVar[str] = "neural network of the past"
-    layers: tuple[Layers, ...]
+    TITLE: ClassVar[str] = "recurrent neural network of the past"
 
     @classmethod
     def _fit(
         cls, jobs: Jobs, rng: Generator, *, hidden: int = 24, epochs: int = 12
     ) -> dict[str, Any]:
         parameters, lesson = cls._teach(jobs, rng, most=30_000)
-        layers = tuple(
+        layers = [
             _train(
                 lesson.view(a), lesson.classes[a], lesson.sizes[a],
                 hidden=hidden, epochs=epochs, seed=int(rng.integers(2**31)),
             )
             for a in range(3)
-        )  # fmt: skip
-        return {**parameters, "layers": layers}
-
-    def _draw(self, n: int, rng: Generator) -> Drawn:
-        from onega.kernels.models.learned import Network, walk_network
-
-        past, sizes = self._past()
-        widest = int(sizes.max())
-        stacked = [
-            [getattr(layer, name) for layer in self.layers] for name in ("w1", "b1", "w2", "b2")
-        ]
-        w2 = np.array([np.pad(w, ((0, 0), (0, widest - w.shape[1]))) for w in stacked[2]])
-        b2 = np.array([_pad(b, widest) for b in stacked[3]])
-        net = Network(np.array(stacked[0]), np.array(stacked[1]), w2, b2)
-        path = walk_network(past, net, sizes, rng.random((3, n)), rng.random((2, n)))
-        return self._values(path, rng)
-
-
-def _pad(bias: Floats, size: int) -> Floats:
-    """Classes that an attribute doesn't have get a score that is never drawn."""
-    return np.concatenate((bias, np.full(size - bias.size, -1e3)))
+        ]  # fmt: skip
+        return cls._calibrated(parameters, layers, jobs.machine, rng)
 
 
 def _train(
@@ -91,10 +43,8 @@ def _train(
     from sklearn.neural_network import MLPClassifier
 
     present = np.unique(classes)
-    w2, b2 = np.zeros((hidden, size)), np.full(size, -30.0)
     if present.size == 1:
-        b2[present[0]] = 0.0
-        return Layers(np.zeros((FEATURES, hidden)), np.zeros(hidden), w2, b2)
+        return Layers.only(int(present[0]), size, hidden)
     net = MLPClassifier(
         (hidden,),
         max_iter=epochs,
@@ -108,5 +58,6 @@ def _train(
     last, bias = net.coefs_[1], net.intercepts_[1]
     if present.size == 2:  # scikit-learn gives one score for two classes
         last, bias = np.hstack((np.zeros_like(last), last)), np.concatenate(([0.0], bias))
+    w2, b2 = np.zeros((hidden, size)), np.full(size, -30.0)
     w2[:, present], b2[present] = last, bias
     return Layers(net.coefs_[0], net.intercepts_[0], w2, b2)

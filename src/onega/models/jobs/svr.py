@@ -1,8 +1,10 @@
-"""Support vector regression of the next job (Song 2006, §7.2).
+"""A support vector machine that gives the distribution of the next job (Song 2006, §7.2).
 
-The Gaussian kernel is written out as random cosines (Rahimi and Recht), so that a linear support
-vector machine does the work: the model is a short list of numbers however long the log, and a
-million jobs are drawn in seconds.
+The solution is a weighted sum of values of a kernel function, as the text has it: scores
+f_k(x) = Σ_i α_ki exp(−γ|x − c_i|²) + b_k over a sample c_i of the log's own jobs (a reduced support
+vector machine, Lee and Mangasarian 2001), so that the model is a short list of numbers however long
+the log. One classifier against the rest for each class; a logistic regression turns their margins
+into probabilities (Platt 1999).
 """
 
 from __future__ import annotations
@@ -14,107 +16,58 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from onega.core.types import Floats
-from onega.models.base import Drawn
+from onega.core.errors import ModelError
+from onega.core.types import Floats, Ints
+from onega.kernels.models.learned import FEATURES, ROOM
 from onega.models.jobs.jobs import Jobs
-from onega.models.jobs.learned import FEATURES, Learned
-from onega.models.parts import Part, frozen_array
-
-BINS = 8
-QUANTILES = 100
-
-
-@dataclass(frozen=True, eq=False)
-class Cosines(Part):
-    """f(x) = Σ_k w_k cos(x·ω_k + φ_k) + w₀, the regression of log₂ of one attribute.
-
-    Attributes
-    ----------
-    omega, phase
-        The random frequencies and phases.
-    weights
-        w_1 … w_h, then w₀.
-    edges
-        Where the predictions are parted into bins, ascending.
-    residuals
-        Quantiles of observed − predicted in each bin.
-    """
-
-    KIND: ClassVar[str] = "cosines"
-    omega: Floats
-    phase: Floats
-    weights: Floats
-    edges: Floats
-    residuals: Floats
-
-    def __post_init__(self) -> None:
-        omega = frozen_array(self.omega, np.float64, shape=(FEATURES, None))
-        object.__setattr__(self, "omega", omega)
-        size = omega.shape[1]
-        for name, shape in (
-            ("phase", (size,)), ("weights", (size + 1,)), ("edges", (BINS - 1,)),
-            ("residuals", (BINS, QUANTILES)),
-        ):  # fmt: skip
-            value = frozen_array(getattr(self, name), np.float64, shape=shape)
-            object.__setattr__(self, name, value)
-
-    def predict(self, inputs: Floats) -> Floats:
-        """Log₂ of the attribute for each row of (scaled) inputs."""
-        waves = np.cos(inputs @ self.omega + self.phase)
-        return np.asarray(waves @ self.weights[:-1] + self.weights[-1])
+from onega.models.jobs.learned import Layers, Learned
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Svr(Learned):
-    """Three support vector regressions, each with the residuals that it left in the log."""
+    """Three classifiers with a Gaussian kernel (scikit-learn's linear SVM on kernel values)."""
 
     KIND: ClassVar[str] = "svr"
-    TITLE: ClassVar[str] = "support vector regression of the past"
-    machines: tuple[Cosines, ...]
+    TITLE: ClassVar[str] = "support vector machine of the past"
 
     @classmethod
     def _fit(
-        cls, jobs: Jobs, rng: Generator, *, cosines: int = 48, width: float = 0.15
+        cls, jobs: Jobs, rng: Generator, *, vectors: int = 64, gamma: float = 1 / FEATURES
     ) -> dict[str, Any]:
-        parameters, lesson = cls._teach(jobs, rng, most=12_000)
-        machines = []
-        for a in range(3):
-            # Spread over the class: the next job's class is found by cutting the value again.
-            target = lesson.logs[a][lesson.classes[a]] + rng.random(lesson.classes[a].size)
-            omega = rng.normal(0, width, (FEATURES, cosines))
-            phase = rng.uniform(0, 2 * np.pi, cosines)
-            machines.append(_train(lesson.view(a), target, (omega, phase), rng))
-        return {**parameters, "machines": tuple(machines)}
-
-    def _draw(self, n: int, rng: Generator) -> Drawn:
-        from onega.kernels.models.learned import Regression, walk_regression
-
-        past, sizes = self._past()
-        names = ("omega", "phase", "weights", "edges", "residuals")
-        net = Regression(*(np.array([getattr(m, name) for m in self.machines]) for name in names))
-        path = walk_regression(past, net, sizes, rng.random((3, n)), rng.random((2, n)))
-        return self._values(path, rng)
+        if not 1 <= vectors <= ROOM or not gamma > 0:
+            raise ModelError(
+                f"svr: vectors must lie in 1 … {ROOM} and gamma be positive, got {vectors}, {gamma}"
+            )
+        parameters, lesson = cls._teach(jobs, rng, most=8000)
+        places = np.sort(rng.choice(len(lesson.inputs), vectors, replace=len(jobs) <= vectors))
+        layers = [
+            _train(lesson.view(a), lesson.classes[a], lesson.sizes[a], places, gamma)
+            for a in range(3)
+        ]
+        return cls._calibrated(parameters, layers, jobs.machine, rng)
 
 
-def _train(inputs: Floats, target: Floats, waves: tuple[Floats, Floats], rng: Generator) -> Cosines:
+def _train(inputs: Floats, classes: Ints, size: int, places: Ints, gamma: float) -> Layers:
     from sklearn.exceptions import ConvergenceWarning
-    from sklearn.svm import LinearSVR
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics.pairwise import rbf_kernel
+    from sklearn.svm import LinearSVC
 
-    omega, phase = waves
-    features = np.cos(inputs @ omega + phase)
-    machine = LinearSVR(C=1.0, epsilon=0.1, max_iter=2000, dual="auto",
-                        loss="squared_epsilon_insensitive",
-                        random_state=int(rng.integers(2**31)))  # fmt: skip
+    present = np.unique(classes)
+    if present.size == 1:
+        return Layers.only(int(present[0]), size, places.size, gamma)
+    centres = inputs[places]
+    values = rbf_kernel(inputs, centres, gamma=gamma)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(features, target)
-    weights = np.append(machine.coef_, float(np.ravel(machine.intercept_)[0]))
-    predicted = features @ weights[:-1] + weights[-1]
-    edges = np.quantile(predicted, np.arange(1, BINS) / BINS)
-    bins = np.searchsorted(edges, predicted)
-    places = (np.arange(QUANTILES) + 0.5) / QUANTILES
-    left = target - predicted
-    residuals = np.array(
-        [np.quantile(left[bins == k] if np.any(bins == k) else left, places) for k in range(BINS)]
-    )
-    return Cosines(omega, phase, weights, edges, residuals)
+        machine = LinearSVC(C=1.0, dual=False, tol=1e-2, max_iter=200).fit(values, classes)
+        margins = values @ machine.coef_.T + machine.intercept_
+        scores = LogisticRegression(max_iter=200, tol=1e-3).fit(margins, classes)
+    turn, shift = scores.coef_, scores.intercept_
+    if present.size == 2:  # scikit-learn gives one score for two classes
+        turn = np.vstack((np.zeros_like(turn), turn))
+        shift = np.concatenate(([0.0], shift))
+    w2, b2 = np.zeros((places.size, size)), np.full(size, -30.0)
+    w2[:, present] = machine.coef_.T @ turn.T
+    b2[present] = turn @ machine.intercept_ + shift
+    return Layers(2 * gamma * centres.T, -gamma * np.sum(centres**2, axis=1), w2, b2, gamma)

@@ -49,6 +49,7 @@ class Vlmc(WorkloadModel):
     KIND: ClassVar[str] = "vlmc"
     TITLE: ClassVar[str] = "variable length Markov chains"
     OWN_GAPS: ClassVar[bool] = True
+    HOURLY_SIZES: ClassVar[bool] = True
     procs: ChainPart
     runtime: ChainPart
     gap: tuple[Observed, ...]
