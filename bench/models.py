@@ -24,7 +24,7 @@ def log() -> onega.Workload:
         path = place / "shared" / "traces" / "HPC2N-2002-2.2-cln.swf.gz"
         if path.exists():
             return onega.read(path)
-    return MODELS["lublin"]().sample(JOBS, rng=1, machine=240)
+    return MODELS["lublin"]().sample(JOBS, rng=1, cluster=240)
 
 
 def seconds(function) -> float:

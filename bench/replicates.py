@@ -41,7 +41,9 @@ def simulate_all(workloads: list[onega.Workload]) -> None:
 
 
 def replicate(workload: onega.Workload, by: str = "weeks", threads: int = 1) -> None:
-    onega.replicate(workload, 128, "easy", n=N, resample=by, rng=1, workers=Threads(threads))
+    onega.replicate(
+        workload, 128, "easy", replicates=N, resample=by, rng=1, workers=Threads(threads)
+    )
 
 
 def main() -> None:
@@ -54,11 +56,11 @@ def main() -> None:
         print(f"{N} replicates by {by} / the simulations alone: {whole / bare:.2f}")
     one, two = (clock(replicate, workload, threads=count) for count in (1, 2))
     print(f"one thread / two threads: {one / two:.2f}")
-    both = onega.replicate(workload, 128, ["easy", "spf+easy"], n=N, rng=1)
+    both = onega.replicate(workload, 128, ["easy", "spf+easy"], replicates=N, rng=1)
     a, b = (both.of("mean(wait)", policy) for policy in ("easy", "spf+easy"))
     apart = np.var(a) + np.var(b)
     print(f"variance of a difference, separate / common workloads: {apart / np.var(a - b):.1f}")
-    plan = onega.plan(workload, "p95(wait)<1h", n=40, rng=1)
+    plan = onega.plan(workload, "p95(wait)<1h", replicates=40, rng=1)
     most = 40 * len(plan.trials)
     print(f"runs of a plan / runs without stopping early: {plan.runs / most:.2f} ({plan.runs})")
 

@@ -56,7 +56,7 @@ def store(folder: Path) -> None:
     from onega.experiment.sweep.run import perform
     from onega.experiment.sweep.store import Store
 
-    log = onega.models.Lublin().sample(100, rng=1, machine=64)
+    log = onega.models.Lublin().sample(100, rng=1, cluster=64)
     plan = prepare({"vary": {"seed": {"from": 1, "to": STORED}}}, log)
     outcome = perform(next(iter(plan.design)), plan.sources)
     runs = list(plan.design)

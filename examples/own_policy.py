@@ -79,7 +79,7 @@ def main() -> None:
 def read(path: str | None, procs: int | None) -> onega.Workload:
     """Read a log and take out what can't be simulated, or draw jobs from Lublin's model."""
     if path is None:
-        return onega.models.Lublin().sample(20_000, rng=1, load=0.75, machine=128)
+        return onega.models.Lublin().sample(20_000, rng=1, load=0.75, cluster=128)
     log, report = onega.clean(onega.read(path))
     print(report)
     if procs is not None:

@@ -23,7 +23,7 @@ SWEEP = '[fixed]\ntrace = "log.swf"\n[vary]\npolicy = ["fcfs", "easy"]\nprocs = 
 def _place(tmp_path_factory):
     """A folder with a log, a model and a sweep."""
     folder = tmp_path_factory.mktemp("smoke")
-    onega.write(onega.models.Lublin().sample(400, rng=1, machine=64), folder / "log.swf")
+    onega.write(onega.models.Lublin().sample(400, rng=1, cluster=64), folder / "log.swf")
     onega.models.Lublin().save(folder / "lublin.json")
     (folder / "sweep.toml").write_text(SWEEP)
     return folder
@@ -86,7 +86,7 @@ def test_users_are_grouped(place):
     """K-medoids and mixtures: the parts that scikit-learn and kmedoids do."""
     import numpy as np
 
-    log = onega.models.Lublin().sample(600, rng=2, machine=64)
+    log = onega.models.Lublin().sample(600, rng=2, cluster=64)
     users = np.arange(600, dtype=np.int32) % 12
     named = onega.Workload(log.table.with_columns(user=users), log.meta)
     model = onega.models.MODELS["user-groups"].fit(named, rng=1)

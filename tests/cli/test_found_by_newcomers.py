@@ -87,7 +87,7 @@ def test_jobs_without_a_log(tmp_path):
     assert "published parameters" in done.stderr
     drawn = onega.read(path)
     assert (len(drawn), drawn.meta.procs) == (500, 64)
-    again = onega.models.Lublin().sample(500, rng=1, machine=64)
+    again = onega.models.Lublin().sample(500, rng=1, cluster=64)
     assert drawn.column("procs").tolist() == again.column("procs").tolist()
 
 

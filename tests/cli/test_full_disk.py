@@ -19,7 +19,7 @@ ROOM = 700
 @pytest.fixture(name="log", scope="module")
 def _log(tmp_path_factory):
     path = tmp_path_factory.mktemp("log") / "log.swf"
-    onega.write(Lublin().sample(JOBS, rng=1, machine=64), path)
+    onega.write(Lublin().sample(JOBS, rng=1, cluster=64), path)
     return path
 
 
@@ -95,7 +95,7 @@ def test_a_model_that_stood_there_is_still_a_model(capsys, tmp_path, log):
 def test_events_and_overheads(tmp_path):
     from onega.comparison.adequacy.events import EventLog
 
-    schedule = onega.simulate(Lublin().sample(200, rng=1, machine=64), 64, "easy")
+    schedule = onega.simulate(Lublin().sample(200, rng=1, cluster=64), 64, "easy")
     events = EventLog.of(schedule)
     laws = onega.Overheads("gamma(mean=0.5, sd=0.1)", 1.0)
     events.write(tmp_path)

@@ -115,12 +115,12 @@ def test_unusable_jobs_are_left_out_and_too_few_refused():
 
 
 def test_several_models_over_replicates():
-    log = Lublin(machine=64).sample(800, rng=1, machine=64)
+    log = Lublin(machine=64).sample(800, rng=1, cluster=64)
     done = []
     result = onega.compare_models(
         log, ["independent", "markov"], replicates=4, rng=5, progress=done.append
     )
-    assert done == list(range(1, 9))
+    assert done == [count / 8 for count in range(1, 9)]
     assert result.models == ("independent", "markov")
     table = result.to_polars()
     row = table.filter((pl.col("model") == "markov") & (pl.col("measure") == "d_sa")).to_dicts()[0]
@@ -141,8 +141,8 @@ def test_several_models_over_replicates():
 
 
 def test_models_that_are_fitted_already():
-    log = Lublin(machine=64).sample(500, rng=1, machine=64)
-    result = onega.compare_models(log, {"mine": MODELS["markov"].fit(log)}, replicates=1, n=200)
+    log = Lublin(machine=64).sample(500, rng=1, cluster=64)
+    result = onega.compare_models(log, {"mine": MODELS["markov"].fit(log)}, replicates=1, jobs=200)
     assert result.rows["jobs_synthetic"].to_list() == [200]
     assert result.models == ("mine",)
 
@@ -157,7 +157,7 @@ def test_nonsense_is_refused(models, replicates, message):
 
 
 def test_figures():
-    log = Lublin(machine=64).sample(500, rng=1, machine=64)
+    log = Lublin(machine=64).sample(500, rng=1, cluster=64)
     one = onega.compare(log, log)
     many = onega.compare_models(log, ["independent", "markov"], replicates=1)
     for result in (one, many):

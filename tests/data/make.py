@@ -26,7 +26,7 @@ LIMITS = (60, 120, 180, 300, 360, 600, 720, 900, 1200, 1740, 1800, 2400, 2700, 3
 def make(machine: int) -> onega.Workload:
     """Make one log: a few users submit most jobs, most estimates are too long, some too short."""
     rng = np.random.default_rng(machine)
-    log = onega.models.Lublin().sample(JOBS, rng=machine, machine=machine)
+    log = onega.models.Lublin().sample(JOBS, rng=machine, cluster=machine)
     runtime = log.column("runtime").round() + 1
     limits = np.array(LIMITS, dtype=float)
     places = np.searchsorted(limits, runtime * rng.choice([0.9, 1, 1, 2, 5], JOBS))

@@ -21,7 +21,7 @@ MACHINE = 64
 
 def example_log(n=3000, *, rng=1, users=True, estimates=True):
     """A log with runs of one user's jobs, estimates in round numbers, and a daily cycle."""
-    made = Lublin().sample(n, rng=rng, machine=MACHINE, load=0.7)
+    made = Lublin().sample(n, rng=rng, cluster=MACHINE, load=0.7)
     random = np.random.default_rng(rng)
     repeat = np.concatenate(([False], random.random(n - 1) < 0.4))
     source = np.maximum.accumulate(np.where(repeat, 0, np.arange(n)))
@@ -120,21 +120,21 @@ def check_bad_samples(model):
     with pytest.raises(ModelError, match="load must be"):
         model.sample(10, load=0)
     with pytest.raises(ModelError, match="machine must be"):
-        model.sample(10, machine=0)
+        model.sample(10, cluster=0)
     with pytest.raises(ValueError, match="rng must be"):
         model.sample(10, rng="seed")
 
 
 def check_load(model, error=1e-3):
     """The load asked for is the load given: the last job comes when it should, to a second."""
-    drawn = model.sample(2000, rng=5, load=0.6, machine=MACHINE)
+    drawn = model.sample(2000, rng=5, load=0.6, cluster=MACHINE)
     area = float(drawn.column("procs").astype(float) @ drawn.column("runtime"))
     assert area / (MACHINE * drawn.span) == pytest.approx(0.6, rel=error)
 
 
 def check_small_machine(model):
-    assert model.sample(50, rng=5, machine=Cluster(procs=8)) == model.sample(50, rng=5, machine=8)
-    drawn = model.sample(500, rng=5, machine=8)
+    assert model.sample(50, rng=5, cluster=Cluster(procs=8)) == model.sample(50, rng=5, cluster=8)
+    drawn = model.sample(500, rng=5, cluster=8)
     assert drawn.meta.procs == 8
     assert drawn.column("procs").max() <= 8
 

@@ -269,8 +269,8 @@ def test_lublin_comes_back_from_its_own_sample():
 def test_lublin_scales_to_the_machine():
     big = Lublin().for_machine(1024)
     assert (big.high, big.middle, big.low) == (10.0, 7.5, 0.8)
-    assert Lublin().sample(20_000, rng=1, machine=1024).column("procs").max() == 1024
-    assert Lublin().sample(2000, rng=1, machine=1).column("procs").max() == 1
+    assert Lublin().sample(20_000, rng=1, cluster=1024).column("procs").max() == 1024
+    assert Lublin().sample(2000, rng=1, cluster=1).column("procs").max() == 1
     with pytest.raises(ModelError):
         replace(Lublin(), serial=0.7, power_of_two=0.6)
     with pytest.raises(ModelError):

@@ -230,7 +230,7 @@ def test_a_plan_is_the_librarys(client, load):
     made = client.make_log(load=load)
     asked = {"log": made["id"], "target": "p95(wait)<4h", "vary": "load", "policy": "fcfs"}
     found = client.wait("plans", client.post("/api/plans", json=asked))["result"]
-    jobs = onega.models.Lublin().sample(300, rng=3, load=load, machine=64)
+    jobs = onega.models.Lublin().sample(300, rng=3, load=load, cluster=64)
     resample = "weeks" if load == 0.05 else "none"
     expected = onega.plan(
         jobs, "p95(wait)<4h", vary="load", policy="fcfs", resample=resample, rng=1

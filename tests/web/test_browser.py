@@ -124,7 +124,7 @@ def _fresh_console(browser):
 @pytest.fixture(scope="module")
 def swf(tmp_path_factory):
     """A log of 4 000 jobs on 64 processors, as a reader's file."""
-    log = onega.models.Lublin().sample(4000, rng=2, load=0.85, machine=64)
+    log = onega.models.Lublin().sample(4000, rng=2, load=0.85, cluster=64)
     path = tmp_path_factory.mktemp("mine") / "my-cluster.swf.gz"
     onega.write(log, path)
     return path

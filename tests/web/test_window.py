@@ -75,7 +75,7 @@ def test_peaks_keep_the_highest_of_each_column(events, begin, length, columns):
 
 @pytest.fixture(scope="module")
 def schedule():
-    log = onega.models.Lublin().sample(6000, rng=1, load=0.8, machine=64)
+    log = onega.models.Lublin().sample(6000, rng=1, load=0.8, cluster=64)
     return onega.simulate(log, 64, "easy")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,7 +13,9 @@ import polars as pl
 from onega.comparison.compare import Comparison, Side
 from onega.core.errors import ModelError, suggest
 from onega.core.plotting import Plottable
+from onega.core.renamed import renamed
 from onega.core.rng import Rng, child, describe_seed, seed_sequence
+from onega.core.types import Progress
 from onega.core.workload.workload import Workload
 from onega.models import MODELS
 from onega.models.base import WorkloadModel
@@ -84,45 +86,47 @@ class ModelComparison(Plottable):
         return flat
 
 
+@renamed(log="workload", n="jobs")
 def compare_models(
-    log: Workload,
+    workload: Workload,
     models: Sequence[str] | Mapping[str, WorkloadModel],
     *,
     replicates: int = 20,
-    n: int | None = None,
+    jobs: int | None = None,
     rng: Rng = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress | None = None,
 ) -> ModelComparison:
     """Fit models to a log, sample each several times, and compare every sample with the log.
 
     Parameters
     ----------
-    log
+    workload
         What they are fitted to and compared with.
     models
         Names of `onega.models.MODELS`, or models already fitted, by name.
     replicates
         Samples of each model.
-    n
+    jobs
         Jobs in a sample; as many as the log by default.
     progress
-        Called with the number of samples done.
+        Called with the share that is done.
     """
     if replicates < 1:
         raise ModelError(f"replicates must be at least 1, got {replicates}")
     seed = seed_sequence(rng)
-    real = Side.of(log)
-    size = real.procs.size if n is None else n
+    real = Side.of(workload)
+    size = real.procs.size if jobs is None else jobs
     rows: list[dict[str, Any]] = []
     examples: dict[str, Comparison] = {}
-    for place, (name, model) in enumerate(_fitted(log, models, seed).items()):
+    fitted = _fitted(workload, models, seed)
+    for place, (name, model) in enumerate(fitted.items()):
         for k in range(replicates):
             sample = model.sample(size, rng=child(seed, 1 + place, k))
             one = Comparison(real, Side.of(sample))
             examples.setdefault(name, one)
             rows.append({"model": name, "replicate": k, **_numbers(one.summary())})
             if progress is not None:
-                progress(len(rows))
+                progress(len(rows) / (replicates * len(fitted)))
     return ModelComparison(pl.DataFrame(rows), examples, describe_seed(seed))
 
 

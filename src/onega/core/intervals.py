@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from onega.core.renamed import renamed
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -40,13 +42,14 @@ class Interval:
         return f"{self.mean:.6g} ± {self.half_width:.2g}"
 
 
-def mean_interval(values: npt.ArrayLike, *, level: float = 0.95) -> Interval:
+@renamed(level="confidence")
+def mean_interval(values: npt.ArrayLike, *, confidence: float = 0.95) -> Interval:
     """Student's interval for the mean of independent values, e.g. one per replicate.
 
-    x̄ ± t_{n−1, (1+level)/2} · s/√n; needs at least two values.
+    x̄ ± t_{n−1, (1+confidence)/2} · s/√n; needs at least two values.
     """
-    if not 0 < level < 1:
-        raise ValueError(f"the level is a probability between 0 and 1, got {level}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"the confidence is a probability between 0 and 1, got {confidence}")
     sample = np.asarray(values, dtype=np.float64)
     if sample.size < 2:
         raise ValueError(f"an interval needs at least two values, got {sample.size}")
@@ -54,11 +57,12 @@ def mean_interval(values: npt.ArrayLike, *, level: float = 0.95) -> Interval:
 
     mean = float(sample.mean())
     error = float(sample.std(ddof=1)) / math.sqrt(sample.size)
-    half = float(stdtrit(sample.size - 1, (1 + level) / 2)) * error
-    return Interval(mean, mean - half, mean + half, level, int(sample.size))
+    half = float(stdtrit(sample.size - 1, (1 + confidence) / 2)) * error
+    return Interval(mean, mean - half, mean + half, confidence, int(sample.size))
 
 
-def batch_means(values: npt.ArrayLike, *, batches: int = 30, level: float = 0.95) -> Interval:
+@renamed(level="confidence")
+def batch_means(values: npt.ArrayLike, *, batches: int = 30, confidence: float = 0.95) -> Interval:
     """Interval for the mean of one long correlated series, by non-overlapping batches.
 
     The series is cut into ``batches`` pieces of equal length (a remainder at the beginning is
@@ -75,4 +79,4 @@ def batch_means(values: npt.ArrayLike, *, batches: int = 30, level: float = 0.95
         )
     length = series.size // batches
     cut = series[series.size - length * batches :].reshape(batches, length)
-    return mean_interval(cut.mean(axis=1), level=level)
+    return mean_interval(cut.mean(axis=1), confidence=confidence)

@@ -21,6 +21,7 @@ from onega.core.errors import ModelError, suggest
 from onega.core.files import write_text
 from onega.core.machine.cluster import Cluster
 from onega.core.plotting import Plottable
+from onega.core.renamed import renamed
 from onega.core.rng import Rng, child, describe_seed, generator, seed_sequence
 from onega.core.threads import one_thread
 from onega.core.types import Floats, Ints
@@ -183,13 +184,14 @@ class WorkloadModel(Plottable, Part):
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY
         )
 
+    @renamed(machine="cluster")
     def sample(
         self,
         n: int,
         *,
         rng: Rng = None,
         load: float | None = None,
-        machine: int | Cluster | None = None,
+        cluster: int | Cluster | None = None,
         start: float = 0.0,
     ) -> Workload:
         """Draw a workload of n jobs, ready for the simulator.
@@ -202,13 +204,13 @@ class WorkloadModel(Plottable, Part):
             Offered load Σ procs·runtime / (machine · span) to reach, the span being the time from
             the first to the last submission: the arrival rate changes, the daily cycle stays
             (Song 2006, §2.2). None keeps the rate as learnt.
-        machine
+        cluster
             The machine that the jobs are for, or its processors; the model's own by default. On a
             smaller machine, jobs that don't fit are cut to it, and the provenance says how many.
         start
             When the sample begins, in seconds after a Monday's midnight.
         """
-        size = self._checked_size(n, load, machine)
+        size = self._checked_size(n, load, cluster)
         seed = seed_sequence(rng)
         try:
             with one_thread(), np.errstate(invalid="raise", over="raise", divide="raise"):

@@ -38,4 +38,6 @@ def batch_half_width(influence: Floats, confidence: float) -> float:
     number = min(BATCHES, influence.size // 2)
     if number < 2:
         return math.nan
-    return batch_means(influence, batches=number, level=check_confidence(confidence)).half_width
+    return batch_means(
+        influence, batches=number, confidence=check_confidence(confidence)
+    ).half_width

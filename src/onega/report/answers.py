@@ -38,7 +38,7 @@ DEFAULT_MODEL: Final = "markov-pair"
 
 _T = TypeVar("_T")
 
-Progress = Callable[[str, float], None]
+OnStep = Callable[[str, float], None]
 """Called with what is being done and the share of the whole that is done."""
 
 
@@ -111,10 +111,10 @@ def ask(
     present: str | None = None,
     replicates: int = REPLICATES,
     seed: int = 1,
-    progress: Progress | None = None,
+    on_step: OnStep | None = None,
 ) -> Answers:
     """Ask a log everything; see `onega.report.site.site_report`."""
-    tell = progress or (lambda _what, _share: None)
+    tell = on_step or (lambda _what, _share: None)
     machine, machine_from = _machine(given, cluster)
     log, cleaning = clean(given.with_machine(machine.procs, given.meta.nodes))
     if len(log) < 2:

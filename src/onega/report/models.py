@@ -48,7 +48,7 @@ def judge_models(
     waits = {}
     for place, (name, model) in enumerate(models.items()):
         samples = (
-            model.sample(len(log), rng=child(seed, 1, place, k), machine=cluster.procs)
+            model.sample(len(log), rng=child(seed, 1, place, k), cluster=cluster.procs)
             for k in range(SAMPLES)
         )
         waits[name] = mean_interval([_easy(sample, cluster) for sample in samples])

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 from onega import __version__
 from onega.core.machine.cluster import Cluster, Power
 from onega.core.policy import Policy
+from onega.core.renamed import renamed
 from onega.core.units import humanise_seconds, overfull
 from onega.core.workload.workload import Workload
 from onega.pages import Block, Document, Fact, Facts, Notes, Paragraph, Section
 from onega.queueing.sentences import percent
-from onega.report.answers import Answers, Progress, ask
+from onega.report.answers import Answers, OnStep, ask
 from onega.report.sections.settings import against_observed, clock_facts, policy_facts
 from onega.report.settings import POLICIES, REPLICATES, Settings
 
@@ -267,8 +268,9 @@ def _article(setting: str) -> str:
     return setting if setting.startswith("the ") else f"a {setting}"
 
 
+@renamed(log="workload", seed="rng", progress="on_step")
 def site_report(
-    log: Workload,
+    workload: Workload,
     models: Mapping[str, WorkloadModel] | None = None,
     *,
     cluster: Cluster | int | None = None,
@@ -278,8 +280,8 @@ def site_report(
     policies: Sequence[str] = POLICIES,
     present: str | None = None,
     replicates: int = REPLICATES,
-    seed: int = 1,
-    progress: Progress | None = None,
+    rng: int = 1,
+    on_step: OnStep | None = None,
 ) -> SiteReport:
     """Ask a log everything that a head of a computing centre would.
 
@@ -289,7 +291,7 @@ def site_report(
 
     Parameters
     ----------
-    log
+    workload
         Any log; what it can't say is left out, and the report says why.
     models
         Workload models by name; one is fitted if none is given.
@@ -309,9 +311,9 @@ def site_report(
         whose simulation is nearest to the observed waits by default, EASY where there are none.
     replicates
         Resamples of the log's weeks behind every interval.
-    seed
-        Of everything random.
-    progress
+    rng
+        Seed of everything random.
+    on_step
         Called with what is being done and the share of the whole that is done.
 
     Returns
@@ -320,7 +322,7 @@ def site_report(
         ``.summary()``, and ``.document()`` for `onega.pages.write_document`.
     """
     answers = ask(
-        log,
+        workload,
         cluster=cluster,
         power=power,
         node_watts=node_watts,
@@ -329,7 +331,7 @@ def site_report(
         policies=policies,
         present=present,
         replicates=replicates,
-        seed=seed,
-        progress=progress,
+        seed=rng,
+        on_step=on_step,
     )
-    return SiteReport(answers, seed)
+    return SiteReport(answers, rng)

@@ -87,7 +87,7 @@ def sample_log(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
     else:
         model = MODELS[request["model"]]()
     drawn = model.sample(
-        request["jobs"], rng=request["seed"], load=request.get("load"), machine=request.get("procs")
+        request["jobs"], rng=request["seed"], load=request.get("load"), cluster=request.get("procs")
     )
     log = Workload(drawn.table, replace(drawn.meta, source=request["name"]))
     result = _keep(folder, log, tell)
@@ -269,7 +269,7 @@ def make_plan(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
         rng=request["seed"],
         resample=resample,
         # How many it will take isn't known: the bar nears its end ever more slowly.
-        progress=lambda runs: tell(0.05 + 0.85 * runs / (runs + 200), f"{runs} simulations"),
+        on_run=lambda runs: tell(0.05 + 0.85 * runs / (runs + 200), f"{runs} simulations"),
     )
     tell(0.95, "drawing")
     return {
@@ -300,7 +300,7 @@ def warm_up(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
 
     if hasattr(os, "nice"):
         os.nice(NICE)  # in a process of its own, behind the tasks that somebody waits for
-    log = Lublin().sample(200, rng=1, machine=64)
+    log = Lublin().sample(200, rng=1, cluster=64)
     draw_all(describe(log))
     for policy in ("fcfs", "easy"):
         draw_run(simulate(log, 64, policy))

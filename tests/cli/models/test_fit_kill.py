@@ -44,7 +44,7 @@ def check(folder, kills):
     """Kill fits over an old model; count those that died."""
     out = folder / "out"
     out.mkdir()
-    onega.write(Lublin().sample(500, rng=1, machine=64), folder / "log.swf")
+    onega.write(Lublin().sample(500, rng=1, cluster=64), folder / "log.swf")
     assert fit(folder, 1).wait() == 0
     path = out / "model.json"
     whole, chance, killed = path.read_text(), random.Random(kills), 0

@@ -37,7 +37,7 @@ def test_plan_prints_the_keys_of_the_design(run, trace):
     said = run("plan", trace, "--target", "p95(wait)<30m", *QUICK, "--json")
     answer = json.loads(said.out)
     assert {"target", "met", "best", "confidence", "runs", "curve"} <= set(answer)
-    direct = onega.plan(onega.read(trace), "p95(wait)<30m", n=20, rng=1)
+    direct = onega.plan(onega.read(trace), "p95(wait)<30m", replicates=20, rng=1)
     assert answer["best"] == direct.best
     assert answer["runs"] == direct.runs
     assert [row["at"] for row in answer["curve"]] == [trial.at for trial in direct.trials]
@@ -124,7 +124,7 @@ def test_policies_are_compared_in_one_table(run, trace):
             "compare-policies", trace, "--policies", "fcfs,easy", "-n", 8, "--seed", 1, "--json"
         ).out
     )
-    direct = onega.compare_policies(onega.read(trace), 64, ["fcfs", "easy"], n=8, rng=1)
+    direct = onega.compare_policies(onega.read(trace), 64, ["fcfs", "easy"], replicates=8, rng=1)
     assert answer["fcfs+easy_mean_wait"] == direct.summary()["fcfs+easy_mean_wait"]
     assert answer["fcfs_mean_wait_on_log"] == direct.on_log[0, 0]
 

@@ -211,14 +211,14 @@ def test_the_warm_up_is_left_out_by_a_rule_that_is_told():
         }
     )
     schedule = onega.simulate(log, 4)
-    whole, found = schedule.summary(), schedule.summary(warm_up="mser5")
+    whole, found = schedule.summary(), schedule.summary(warmup="mser5")
     assert found["warm_up"] == "mser5"
     assert found["warm_up_jobs"] + found["jobs"] == whole["jobs"]
-    timed = schedule.summary(warm_up="100s")
+    timed = schedule.summary(warmup="100s")
     first = float(log.table["submit"].min())
     left_out = log.table.filter(pl.col("submit") < first + 100).height
     assert timed["warm_up_jobs"] == left_out
     waits = schedule.jobs["wait"].to_numpy()[left_out:]
     assert timed["mean_wait"] == pytest.approx(waits.mean())
     with pytest.raises(onega.SimulationError, match="one of the two"):
-        schedule.summary((0.0, 1.0), warm_up="mser5")
+        schedule.summary((0.0, 1.0), warmup="mser5")

@@ -65,7 +65,7 @@ def test_policies_stand_beside_observed_waits_only_of_the_same_jobs():
             "wait": np.zeros(900),
         }
     ).with_machine(2)
-    how = {"n": 2, "rng": 1, "measures": ["mean(wait)"]}
+    how = {"replicates": 2, "rng": 1, "measures": ["mean(wait)"]}
     assert compare_policies(log, 2, ["fcfs", "easy"], **how).observed is not None
     some = log.with_columns(
         pl.when(pl.col("job") > 9).then(pl.col("wait")).alias("wait"), note="some waits"

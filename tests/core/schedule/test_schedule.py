@@ -216,7 +216,7 @@ def test_interval_by_batch_means(schedule):
     assert got == mean_interval(means)
     assert got.mean == pytest.approx(wait.mean())
     assert got.mean in got
-    narrower = schedule.interval("wait", batches=10, level=0.5)
+    narrower = schedule.interval("wait", batches=10, confidence=0.5)
     assert narrower.half_width < got.half_width
     with pytest.raises(ValueError, match="batches need at least"):
         schedule.interval(batches=150)

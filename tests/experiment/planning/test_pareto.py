@@ -27,7 +27,7 @@ from reference import experiments as naive
 LOG = log(weeks=4, jobs=800)
 POWER = onega.Power((100, 250), (50, 90))
 LADDER = energy_machines(64, rates=[(0.6, 1.0)], power=[POWER], k_low=[0, 1e4, 1e5, 1e6])
-run = partial(onega.trade_off, LOG, policy="easy", n=20, rng=1)
+run = partial(onega.trade_off, LOG, policy="easy", replicates=20, rng=1)
 
 NUMBERS = st.integers(0, 12).map(float)
 
@@ -101,7 +101,7 @@ def test_changes_are_paired_with_the_first():
 
 
 def test_every_machine_is_in_the_table():
-    table = run(LADDER, pain="mean_workload").to_polars()
+    table = run(LADDER, objective="mean_workload").to_polars()
     assert table["machine"].to_list() == list(LADDER)
     assert table["k_low"].to_list() == [0, 1e4, 1e5, 1e6]
     assert table["on_front"].all()
@@ -148,7 +148,7 @@ def test_sleep_alone_is_a_grid_too():
 def test_sleeping_saves_energy_and_costs_time():
     nap = onega.Sleep(onega.SleepState(600, 5, 300, 100))
     made = energy_machines(64, power=[onega.Power(250, 90)], sleep={"never": None, "10m": nap})
-    cost, pain = run(made, n=4).means()
+    cost, pain = run(made, replicates=4).means()
     assert cost[1] < cost[0]
     assert pain[1] > pain[0]
 
@@ -176,7 +176,7 @@ def test_wrong_grids_are_refused(arguments, hint):
         (LADDER, {"resample": "none"}, "bands need replicates"),
         ({"plain": onega.Cluster(64)}, {}, "needs the processors' power"),
         (LADDER, {"cost": "watts"}, "not a measure"),
-        (LADDER, {"n": 10, "target": "mean(wait)<1h"}, "at least 20 resamples"),
+        (LADDER, {"replicates": 10, "target": "mean(wait)<1h"}, "at least 20 resamples"),
     ],
 )
 def test_wrong_questions_are_refused(machines, arguments, hint):

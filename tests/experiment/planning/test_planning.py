@@ -32,7 +32,7 @@ def test_the_fewest_servers_are_erlangs_to_one(rate, time, share):
         Queue(rate, 1.0, 6000),
         f"share(wait>{time})<{share}",
         policy="fcfs",
-        n=20,
+        replicates=20,
         rng=1,
     )
     expected = formula.fewest_servers(rate, 1.0, time, share)
@@ -48,7 +48,13 @@ def test_the_fewest_servers_are_erlangs_to_one(rate, time, share):
 def test_the_largest_load_is_erlangs_to_a_few_hundredths(servers):
     source = Queue(1.0, 1.0, 6000)
     found = onega.plan(
-        source, "share(wait>0.2)<10%", vary="load", cluster=servers, policy="fcfs", n=20, rng=1
+        source,
+        "share(wait>0.2)<10%",
+        vary="load",
+        cluster=servers,
+        policy="fcfs",
+        replicates=20,
+        rng=1,
     )
     rates = np.arange(0.01, servers, 0.01)
     good = [formula.share_waiting_longer(servers, rate, 1.0, 0.2) < 0.1 for rate in rates]
@@ -57,8 +63,8 @@ def test_the_largest_load_is_erlangs_to_a_few_hundredths(servers):
 
 
 def test_quantiles_and_shares_say_the_same():
-    one = onega.plan(QUEUE, "p90(wait)<0.2", policy="fcfs", n=20, rng=1)
-    two = onega.plan(QUEUE, "share(wait>0.2)<10%", policy="fcfs", n=20, rng=1)
+    one = onega.plan(QUEUE, "p90(wait)<0.2", policy="fcfs", replicates=20, rng=1)
+    two = onega.plan(QUEUE, "share(wait>0.2)<10%", policy="fcfs", replicates=20, rng=1)
     assert abs(one.best - two.best) <= 1
 
 
@@ -66,7 +72,7 @@ def test_quantiles_and_shares_say_the_same():
 
 
 def test_the_place_before_the_best_does_not_do():
-    found = onega.plan(LOG, "p95(wait)<30m", n=20, rng=1)
+    found = onega.plan(LOG, "p95(wait)<30m", replicates=20, rng=1)
     assert found.met
     assert found.resolution == 1
     assert found.trial(found.best).met
@@ -75,8 +81,8 @@ def test_the_place_before_the_best_does_not_do():
 
 
 def test_a_trial_is_what_replicates_say():
-    found = onega.plan(LOG, "p95(wait)<30m", n=20, rng=1)
-    again = onega.replicate(LOG, found.best, "easy", n=20, rng=1)
+    found = onega.plan(LOG, "p95(wait)<30m", replicates=20, rng=1)
+    again = onega.replicate(LOG, found.best, "easy", replicates=20, rng=1)
     values = again.of("p95(wait)")
     trial = found.trial()
     assert trial.means[0] == values.mean()
@@ -87,11 +93,11 @@ def test_a_trial_is_what_replicates_say():
 
 def test_stopping_early_changes_no_answer():
     """Trials that ended early are those that fail with all replicates too."""
-    found = onega.plan(LOG, "p95(wait)<30m", n=40, rng=1)
+    found = onega.plan(LOG, "p95(wait)<30m", replicates=40, rng=1)
     early = [trial for trial in found.trials if trial.replicates < 40]
     assert early
     for trial in early:
-        values = onega.replicate(LOG, trial.at, "easy", n=40, rng=1).of("p95(wait)")
+        values = onega.replicate(LOG, trial.at, "easy", replicates=40, rng=1).of("p95(wait)")
         assert np.mean(values < 1800) < 0.95
     assert found.runs == sum(trial.replicates for trial in found.trials)
     assert found.runs < 40 * len(found.trials)
@@ -99,17 +105,18 @@ def test_stopping_early_changes_no_answer():
 
 def test_a_plan_is_reproducible_whatever_the_workers():
     one, two = (
-        onega.plan(LOG, "p95(wait)<30m", n=20, rng=1, workers=Threads(count)) for count in (1, 3)
+        onega.plan(LOG, "p95(wait)<30m", replicates=20, rng=1, workers=Threads(count))
+        for count in (1, 3)
     )
     assert one.summary() == two.summary()
 
 
 def test_more_targets_need_no_fewer_processors():
     alone = [
-        onega.plan(LOG, target, n=20, rng=1).best
+        onega.plan(LOG, target, replicates=20, rng=1).best
         for target in ("p95(wait)<30m", "mean(bounded_slowdown)<2")
     ]
-    both = onega.plan(LOG, ["p95(wait)<30m", "mean(bounded_slowdown)<2"], n=20, rng=1)
+    both = onega.plan(LOG, ["p95(wait)<30m", "mean(bounded_slowdown)<2"], replicates=20, rng=1)
     assert both.best >= max(alone)
     assert both.target == "p95(wait)<30m and mean(bounded_slowdown)<2"
     row = both.to_polars().row(0, named=True)
@@ -118,7 +125,7 @@ def test_more_targets_need_no_fewer_processors():
 
 def test_more_confidence_needs_no_fewer_processors():
     sizes = [
-        onega.plan(LOG, "p95(wait)<30m", n=40, rng=1, confidence=level).best
+        onega.plan(LOG, "p95(wait)<30m", replicates=40, rng=1, confidence=level).best
         for level in (0.5, 0.8, 0.95)
     ]
     assert sizes == sorted(sizes)
@@ -138,7 +145,12 @@ def test_the_log_as_it_is_decides_alone():
 
 def test_policies_are_chosen_among_those_that_meet_the_target():
     found = onega.plan(
-        LOG, "p95(wait)<3h", vary="policy", policy=["fcfs", "easy", "spf+easy"], n=20, rng=1
+        LOG,
+        "p95(wait)<3h",
+        vary="policy",
+        policy=["fcfs", "easy", "spf+easy"],
+        replicates=20,
+        rng=1,
     )
     good = [trial for trial in found.trials if trial.met]
     assert found.best == min(good, key=lambda trial: trial.means[0]).at
@@ -147,7 +159,7 @@ def test_policies_are_chosen_among_those_that_meet_the_target():
 
 
 def test_loads_by_users_leave_the_day_24_hours_long():
-    found = onega.plan(LOG, "p95(wait)<3h", vary="load", resample="users", n=20, rng=1)
+    found = onega.plan(LOG, "p95(wait)<3h", vary="load", resample="users", replicates=20, rng=1)
     assert found.met
     most = make_draws(LOG, resample="users", rng=1).workload(0, 1.5)
     assert most.span <= 6 * WEEK
@@ -158,7 +170,7 @@ def test_loads_by_users_leave_the_day_24_hours_long():
 
 
 def test_a_target_below_what_an_empty_machine_gives_is_said_not_to_be_met():
-    found = onega.plan(LOG, "mean(response)<60", n=20, rng=1)
+    found = onega.plan(LOG, "mean(response)<60", replicates=20, rng=1)
     assert not found.met
     assert found.best is None
     assert "no job waits" in found.reason
@@ -171,31 +183,33 @@ def test_a_target_below_what_an_empty_machine_gives_is_said_not_to_be_met():
 
 
 def test_a_limit_of_the_search_is_said():
-    found = onega.plan(LOG, "p95(wait)<30m", n=20, rng=1, most=40)
+    found = onega.plan(LOG, "p95(wait)<30m", replicates=20, rng=1, most=40)
     assert not found.met
     assert found.nearest == 40
     assert "40 processors" in found.reason
 
 
 def test_a_side_condition_is_checked_where_the_search_ends():
-    found = onega.plan(LOG, ["p95(wait)<30m", "utilisation>99%"], n=20, rng=1)
-    alone = onega.plan(LOG, "p95(wait)<30m", n=20, rng=1)
+    found = onega.plan(LOG, ["p95(wait)<30m", "utilisation>99%"], replicates=20, rng=1)
+    alone = onega.plan(LOG, "p95(wait)<30m", replicates=20, rng=1)
     assert not found.met
     assert found.nearest == alone.best
     assert "utilisation is" in found.reason
-    easy = onega.plan(LOG, ["p95(wait)<30m", "utilisation>1%"], n=20, rng=1)
+    easy = onega.plan(LOG, ["p95(wait)<30m", "utilisation>1%"], replicates=20, rng=1)
     assert easy.best == alone.best
 
 
 def test_no_policy_that_does_is_said_with_the_nearest():
-    found = onega.plan(LOG, "max(wait)<1", vary="policy", policy=["fcfs", "easy"], n=20, rng=1)
+    found = onega.plan(
+        LOG, "max(wait)<1", vary="policy", policy=["fcfs", "easy"], replicates=20, rng=1
+    )
     assert not found.met
     assert found.nearest in ("fcfs", "fcfs+easy")
     assert "none of the 2 policies" in found.sentences()[0]
 
 
 def test_no_load_is_small_enough():
-    found = onega.plan(LOG, "mean(response)<60", vary="load", n=20, rng=1)
+    found = onega.plan(LOG, "mean(response)<60", vary="load", replicates=20, rng=1)
     assert not found.met
     assert found.trials[0].idle
     assert found.trials[0].at < 0.1
@@ -203,7 +217,7 @@ def test_no_load_is_small_enough():
 
 
 def test_even_the_smallest_machine_may_do():
-    found = onega.plan(LOG, "p95(wait)<300d", n=20, rng=1)
+    found = onega.plan(LOG, "p95(wait)<300d", replicates=20, rng=1)
     assert found.best == demand(make_draws(LOG, rng=1), 1).smallest
     assert found.resolution is None
     assert found.reason
@@ -219,8 +233,8 @@ def test_even_the_smallest_machine_may_do():
         ({"vary": "memory"}, "accepted: procs, nodes, policy, load"),
         ({"policy": ["fcfs", "easy"]}, "one policy is needed"),
         ({"confidence": 1.0}, "between 0 and 1"),
-        ({"confidence": 0.99, "n": 40}, "at least 100 resamples"),
-        ({"n": 1}, "at least"),
+        ({"confidence": 0.99, "replicates": 40}, "at least 100 resamples"),
+        ({"replicates": 1}, "at least"),
         ({"most": 10}, "too few"),
         ({"cluster": onega.Cluster(nodes=[onega.NodeGroup(8, 8)])}, "nodes or partitions"),
         ({"vary": "load", "cluster": 16}, "widest job takes 32"),
@@ -229,13 +243,13 @@ def test_even_the_smallest_machine_may_do():
     ],
 )
 def test_wrong_questions_are_refused(arguments, hint):
-    given = {"target": "p95(wait)<30m", "n": 20, "rng": 1, **arguments}
+    given = {"target": "p95(wait)<30m", "replicates": 20, "rng": 1, **arguments}
     with pytest.raises(ExperimentError, match=hint):
         onega.plan(LOG, given.pop("target"), **given)
 
 
 def test_a_source_of_unknown_size_begins_at_what_the_work_needs():
-    found = onega.plan(QUEUE, "share(wait>0.2)<10%", policy="fcfs", n=10, rng=1)
+    found = onega.plan(QUEUE, "share(wait>0.2)<10%", policy="fcfs", replicates=10, rng=1)
     assert found.trials[0].at >= math.floor(QUEUE.rate)
     with pytest.raises(ExperimentError, match="how many processors"):
         onega.plan(QUEUE, "share(wait>0.2)<10%", vary="load")
@@ -253,7 +267,7 @@ def test_jobs_that_all_come_at_once_have_no_load():
 @pytest.mark.parametrize("vary", ["procs", "load", "policy"])
 def test_the_curve_shows_every_place_and_the_limit(vary):
     policy = ["easy", "spf+easy"] if vary == "policy" else "easy"
-    found = onega.plan(LOG, "p95(wait)<3h", vary=vary, policy=policy, n=20, rng=1)
+    found = onega.plan(LOG, "p95(wait)<3h", vary=vary, policy=policy, replicates=20, rng=1)
     figure = found.plot()
     assert list(figure.data[0].x) == [trial.at for trial in found.trials]
     assert len(figure.layout.shapes) == (1 if vary == "policy" else 2)
@@ -263,7 +277,7 @@ def test_the_curve_shows_every_place_and_the_limit(vary):
 
 
 def test_the_warm_up_of_a_plan_is_said():
-    found = onega.plan(QUEUE, "mean(wait)<0.2", policy="fcfs", n=10, rng=1, warmup="mser5")
+    found = onega.plan(QUEUE, "mean(wait)<0.2", policy="fcfs", replicates=10, rng=1, warmup="mser5")
     assert found.summary()["warmup_jobs"] == found.warmup.jobs
     assert f"first {found.warmup.jobs} jobs" in found.sentences()[-1]
 
@@ -272,8 +286,8 @@ def test_the_warm_up_of_a_plan_is_said():
 
 
 def test_more_load_needs_more_processors_and_is_said():
-    own = onega.plan(LOG, "p95(wait)<3h", n=20, rng=1)
-    more = onega.plan(LOG, "p95(wait)<3h", n=20, rng=1, load=1.5)
+    own = onega.plan(LOG, "p95(wait)<3h", replicates=20, rng=1)
+    more = onega.plan(LOG, "p95(wait)<3h", replicates=20, rng=1, load=1.5)
     assert more.best > own.best
     assert "at 1.5 times the load" in more.sentences()[0]
     assert more.summary()["load"] == 1.5
@@ -322,7 +336,7 @@ def test_the_answers_of_other_seeds_are_in_the_interval_about_as_often_as_it_say
 
     Of 30 seeds at level 0.63 fewer than 12 have probability 0.006 (binomial).
     """
-    runs = [onega.plan(LOG, "p95(wait)<3h", n=20, rng=seed) for seed in range(30)]
+    runs = [onega.plan(LOG, "p95(wait)<3h", replicates=20, rng=seed) for seed in range(30)]
     middle = int(np.median([one.best for one in runs]))
     held = [one.interval.low <= middle <= one.interval.high for one in runs]
     assert sum(held) >= 12
@@ -338,8 +352,8 @@ def test_the_answers_of_other_seeds_are_in_the_interval_about_as_often_as_it_say
 
 
 def test_the_interval_of_a_load_and_of_draws():
-    load = onega.plan(LOG, "p95(wait)<3h", vary="load", n=20, rng=1)
+    load = onega.plan(LOG, "p95(wait)<3h", vary="load", replicates=20, rng=1)
     assert load.interval.low <= load.best <= load.interval.high
-    drawn = onega.plan(QUEUE, "share(wait>0.2)<10%", policy="fcfs", n=10, rng=1)
+    drawn = onega.plan(QUEUE, "share(wait>0.2)<10%", policy="fcfs", replicates=10, rng=1)
     assert drawn.interval.low <= drawn.best == drawn.interval.high
     assert onega.plan(LOG, "p95(wait)<3h", resample="none").interval is None

@@ -13,7 +13,9 @@ from experiment.workloads import Queue, log
 from onega.core.errors import ExperimentError
 
 LOG = log()
-compare = partial(onega.compare_policies, LOG, 64, ["fcfs", "easy", "spf+easy"], n=8, rng=1)
+compare = partial(
+    onega.compare_policies, LOG, 64, ["fcfs", "easy", "spf+easy"], replicates=8, rng=1
+)
 
 
 def test_the_log_itself_is_simulated_too():
@@ -27,7 +29,7 @@ def test_the_log_itself_is_simulated_too():
 
 
 def test_replicates_are_those_of_replicate():
-    alone = onega.replicate(LOG, 64, ["fcfs", "easy", "spf+easy"], n=8, rng=1)
+    alone = onega.replicate(LOG, 64, ["fcfs", "easy", "spf+easy"], replicates=8, rng=1)
     assert np.array_equal(compare().replicates.values, alone.values)
 
 
@@ -52,13 +54,13 @@ def test_sure_is_whether_the_interval_leaves_out_zero():
 
 
 def test_another_machine_than_the_logs_was_not_seen():
-    found = onega.compare_policies(LOG, 80, ["fcfs", "easy"], n=4, rng=1)
+    found = onega.compare_policies(LOG, 80, ["fcfs", "easy"], replicates=4, rng=1)
     assert found.observed is None
     assert "observed" not in found.to_polars()["policy"].to_list()
 
 
 def test_without_a_log_there_are_only_replicates():
-    found = onega.compare_policies(Queue(0.8, 1.0, 500), 1, ["fcfs", "spf"], n=5, rng=1)
+    found = onega.compare_policies(Queue(0.8, 1.0, 500), 1, ["fcfs", "spf"], replicates=5, rng=1)
     assert found.on_log is None
     assert found.observed is None
     assert found.to_polars()["on_log"].null_count() == 8
@@ -103,4 +105,4 @@ def test_the_log_alone_has_numbers_and_no_intervals():
 
 def test_a_log_of_eight_days_is_told_what_it_can_do():
     with pytest.raises(ExperimentError, match="--resample none"):
-        onega.compare_policies(log(weeks=1.2), 64, ["fcfs", "easy"], n=4)
+        onega.compare_policies(log(weeks=1.2), 64, ["fcfs", "easy"], replicates=4)

@@ -23,7 +23,7 @@ from onega.experiment.replicates.runs import Case, Experiment, run_replicate
 from onega.experiment.workers.workers import Threads
 
 LOG = log()
-quick = partial(onega.replicate, LOG, 64, n=6, rng=1)
+quick = partial(onega.replicate, LOG, 64, replicates=6, rng=1)
 
 
 def test_every_policy_gets_the_same_workloads():
@@ -61,27 +61,27 @@ def test_everything_a_replicate_needs_can_be_sent_to_another_process():
 
 
 def test_more_replicates_begin_with_the_fewer():
-    few, more = quick("easy"), onega.replicate(LOG, 64, "easy", n=9, rng=1)
+    few, more = quick("easy"), onega.replicate(LOG, 64, "easy", replicates=9, rng=1)
     assert np.array_equal(few.values, more.values[:6])
 
 
 def test_random_rate_control_is_drawn_alike_for_every_policy():
     control = onega.RateControl("random", rates=(0.5, 1.0), p_low=0.3, p_high=0.3)
     machine = onega.Cluster(64, control)
-    found = onega.replicate(LOG, machine, ["fcfs", "easy"], n=3, rng=1)
-    again = onega.replicate(LOG, machine, ["easy"], n=3, rng=1)
+    found = onega.replicate(LOG, machine, ["fcfs", "easy"], replicates=3, rng=1)
+    again = onega.replicate(LOG, machine, ["easy"], replicates=3, rng=1)
     assert np.array_equal(found.values[:, 1], again.values[:, 0])
 
 
 def test_another_seed_gives_other_replicates():
     assert not np.array_equal(
-        quick("easy").values, onega.replicate(LOG, 64, "easy", n=6, rng=2).values
+        quick("easy").values, onega.replicate(LOG, 64, "easy", replicates=6, rng=2).values
     )
 
 
 def test_the_machine_is_the_logs_own_by_default():
     assert np.array_equal(
-        onega.replicate(LOG, policy="easy", n=6, rng=1).values, quick("easy").values
+        onega.replicate(LOG, policy="easy", replicates=6, rng=1).values, quick("easy").values
     )
 
 
@@ -95,7 +95,7 @@ def test_intervals_of_resamples_are_their_percentiles_and_of_draws_students():
     assert (interval.low, interval.high) == (values.min(), values.max())  # six tell no more
     student = found.interval("mean(wait)", "easy", kind="student")
     assert student == onega.mean_interval(values)
-    drawn = onega.replicate(Queue(0.8, 1.0, 500), 1, n=5, rng=1)
+    drawn = onega.replicate(Queue(0.8, 1.0, 500), 1, replicates=5, rng=1)
     assert drawn.kind == "student"
     assert drawn.interval("mean(wait)") == onega.mean_interval(drawn.of("mean(wait)"))
     with pytest.raises(ExperimentError, match="unknown interval"):
@@ -114,7 +114,7 @@ def test_differences_are_paired():
 
 def test_common_workloads_make_differences_surer():
     """The paired interval is narrower than that of independent draws would be."""
-    found = onega.replicate(Queue(0.7, 1.0, 3000), 4, ["fcfs", "spf"], n=15, rng=1)
+    found = onega.replicate(Queue(0.7, 1.0, 3000), 4, ["fcfs", "spf"], replicates=15, rng=1)
     paired = found.difference("mean(wait)", "spf", kind="student").half_width
     a, b = found.of("mean(wait)", "spf"), found.of("mean(wait)", "fcfs")
     apart = onega.mean_interval(a - np.roll(b, 1)).half_width
@@ -159,11 +159,11 @@ def test_few_weeks_widen_the_interval_as_student_would():
 
 
 def test_resamples_know_what_they_were_drawn_from():
-    weeks = onega.replicate(LOG, policy="easy", n=2, rng=1)
+    weeks = onega.replicate(LOG, policy="easy", replicates=2, rng=1)
     assert weeks.drawn_from == whole_weeks(LOG)
-    users = onega.replicate(LOG, policy="easy", n=2, rng=1, resample="users")
+    users = onega.replicate(LOG, policy="easy", replicates=2, rng=1, resample="users")
     assert users.drawn_from == LOG.table["user"].n_unique()
-    drawn = onega.replicate(Queue(0.8, 1.0, 500), 1, n=2, rng=1)
+    drawn = onega.replicate(Queue(0.8, 1.0, 500), 1, replicates=2, rng=1)
     assert drawn.drawn_from is None
     assert not drawn.resampled
 
@@ -199,7 +199,7 @@ def test_what_was_not_run_or_measured_is_refused_by_name():
 
 def test_replicates_stop_when_the_interval_is_narrow_enough():
     source = Queue(0.5, 1.0, 400)
-    found = onega.replicate(source, 1, n=1000, until="ci(mean(wait)) < 5%", rng=1)
+    found = onega.replicate(source, 1, replicates=1000, until="ci(mean(wait)) < 5%", rng=1)
     interval = found.interval("mean(wait)", kind="student")
     assert found.reached
     assert 10 < len(found) < 1000
@@ -209,21 +209,23 @@ def test_replicates_stop_when_the_interval_is_narrow_enough():
     needed = (1.96 * values.std(ddof=1) / (0.05 * values.mean())) ** 2
     assert 0.5 * needed < len(found) < 2 * needed + 10
     again = onega.replicate(
-        source, 1, n=1000, until="ci(mean(wait)) < 5%", rng=1, workers=Threads(1)
+        source, 1, replicates=1000, until="ci(mean(wait)) < 5%", rng=1, workers=Threads(1)
     )
     assert np.array_equal(again.values, found.values)
 
 
 def test_replicates_stop_at_the_most_and_say_that_it_did_not_suffice():
-    found = onega.replicate(Queue(0.9, 1.0, 300), 1, n=15, until="ci(mean(wait))<0.1%", rng=1)
+    found = onega.replicate(
+        Queue(0.9, 1.0, 300), 1, replicates=15, until="ci(mean(wait))<0.1%", rng=1
+    )
     assert found.reached is False
     assert len(found) == 15
 
 
 def test_every_precision_and_policy_counts():
     wanted = ["ci(mean(wait))<10%", "ci(utilisation)<1%"]
-    one = onega.replicate(LOG, 64, "easy", n=400, until=wanted[0], rng=1)
-    both = onega.replicate(LOG, 64, ["easy", "fcfs"], n=400, until=wanted, rng=1)
+    one = onega.replicate(LOG, 64, "easy", replicates=400, until=wanted[0], rng=1)
+    both = onega.replicate(LOG, 64, ["easy", "fcfs"], replicates=400, until=wanted, rng=1)
     assert 10 < len(one) <= len(both) < 400
     for policy in both.policies:
         interval = both.interval("mean(wait)", policy, kind="student")
@@ -232,7 +234,9 @@ def test_every_precision_and_policy_counts():
 
 
 def test_a_measure_that_never_varies_is_known_at_once():
-    idle = onega.replicate(Queue(0.01, 1.0, 50), 50, n=100, until="ci(mean(wait))<1%", rng=1)
+    idle = onega.replicate(
+        Queue(0.01, 1.0, 50), 50, replicates=100, until="ci(mean(wait))<1%", rng=1
+    )
     assert len(idle) == 10
     assert idle.reached
 
@@ -251,7 +255,7 @@ def test_the_warm_up_is_reported_and_the_same_for_all_policies():
 
 
 def test_a_machine_that_can_not_keep_up_never_settles():
-    found = onega.replicate(Queue(2.0, 1.0, 2000), 1, n=10, warmup="mser5", rng=1)
+    found = onega.replicate(Queue(2.0, 1.0, 2000), 1, replicates=10, warmup="mser5", rng=1)
     assert not found.warmup.settled
     assert found.removed == (1000,) * 10
 
@@ -271,7 +275,7 @@ def test_jobs_of_the_warm_up_do_not_count():
 
 def test_a_model_is_a_source():
     model = onega.models.Lublin(machine=64)
-    found = onega.replicate(model, policy="easy", n=3, jobs=300, rng=1)
+    found = onega.replicate(model, policy="easy", replicates=3, jobs=300, rng=1)
     assert found.kind == "student"
     draws = make_draws(model, jobs=300, rng=1)
     again = onega.simulate(draws.workload(2), 64, "easy").summary()
@@ -294,9 +298,9 @@ def test_load_multiplies_any_sources_own():
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
-        ({"n": 1}, "at least 2"),
-        ({"n": 2.5}, "at least 2"),
-        ({"n": True}, "at least 2"),
+        ({"replicates": 1}, "at least 2"),
+        ({"replicates": 2.5}, "at least 2"),
+        ({"replicates": True}, "at least 2"),
         ({"policy": []}, "at least one policy"),
         ({"policy": ["easy", "fcfs+easy"]}, r"given twice: fcfs\+easy"),
         ({"measures": []}, "at least one measure"),
@@ -320,7 +324,7 @@ def test_wrong_sources_are_refused():
     with pytest.raises(ExperimentError, match="how many processors"):
         onega.replicate(Queue(0.5, 1.0, 50))
     with pytest.raises(SimulationError, match="wider than the machine"):
-        onega.replicate(LOG, 2, n=2)
+        onega.replicate(LOG, 2, replicates=2)
 
 
 @pytest.mark.parametrize("kind", ["intervals", "differences"])
@@ -335,7 +339,9 @@ def test_figures_show_every_policy_and_measure(kind):
 
 
 def test_figures_of_far_values_are_logarithmic():
-    found = onega.replicate(LOG, 32, ["fcfs", "spf+easy"], measures=["median(wait)"], n=4, rng=1)
+    found = onega.replicate(
+        LOG, 32, ["fcfs", "spf+easy"], measures=["median(wait)"], replicates=4, rng=1
+    )
     values = found.values
     assert values.max() > 30 * values.min() > 0
     assert found.plot().layout.xaxis.type == "log"

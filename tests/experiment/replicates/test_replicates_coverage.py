@@ -32,7 +32,7 @@ def test_intervals_on_mmc_contain_the_truth(warmup):
         found = onega.replicate(
             Queue(RATE, MEAN, 5000),
             SERVERS,
-            n=10,
+            replicates=10,
             measures=list(TRUTH),
             warmup=warmup,
             rng=child(7, number),
@@ -50,7 +50,7 @@ def test_intervals_of_paired_differences_contain_the_truth():
     hits = 0
     for number in range(EXPERIMENTS):
         values = [
-            onega.replicate(source, servers, n=10, rng=child(8, number)).of("mean(wait)")
+            onega.replicate(source, servers, replicates=10, rng=child(8, number)).of("mean(wait)")
             for servers in (4, 5)
         ]
         hits += expected in onega.mean_interval(values[1] - values[0])
@@ -64,7 +64,7 @@ def test_intervals_with_sequential_stopping_contain_the_truth():
         found = onega.replicate(
             Queue(RATE, MEAN, 5000),
             SERVERS,
-            n=200,
+            replicates=200,
             until="ci(mean(wait))<5%",
             measures=["mean(wait)"],
             rng=child(9, number),
@@ -87,7 +87,7 @@ def test_bootstrap_intervals_by_weeks_contain_the_truth():
     for number in range(EXPERIMENTS):
         log = queue(np.random.default_rng(child(10, number, 0)))
         found = onega.replicate(
-            log, SERVERS, n=40, measures=["mean(wait)"], rng=child(10, number, 1)
+            log, SERVERS, replicates=40, measures=["mean(wait)"], rng=child(10, number, 1)
         )
         hits += expected in found.interval("mean(wait)")
     assert 0.90 <= hits / EXPERIMENTS <= 0.99, hits / EXPERIMENTS

@@ -143,7 +143,7 @@ def test_a_damaged_manifest_says_what_to_do(copy, log, done):
         with pytest.raises(ExperimentError, match=r"sweep.json: .*--replace-spec"):
             onega.sweep(GRID, copy, workload=log)
     told = []
-    found = onega.sweep(GRID, copy, workload=log, replace_spec=True, progress=told.append)
+    found = onega.sweep(GRID, copy, workload=log, replace_spec=True, on_run=told.append)
     assert told[-1].before == 9
     assert same(found.to_polars(), done.to_polars())
 
@@ -170,7 +170,7 @@ def test_folders_of_earlier_versions_are_read(copy, log, done):
     assert same(onega.Sweep.load(copy).to_polars(), done.to_polars())
     assert sorted(copy.rglob("*")) == before
     told = []
-    found = onega.sweep(GRID, copy, workload=log, progress=told.append)
+    found = onega.sweep(GRID, copy, workload=log, on_run=told.append)
     assert told[-1].before == 9
     assert same(found.to_polars(), done.to_polars())
     assert sorted(one.name for one in copy.iterdir()) == FILES

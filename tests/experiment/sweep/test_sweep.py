@@ -97,7 +97,7 @@ def test_summary_and_timings(done):
 def test_the_same_call_runs_nothing_again(done, log):
     before = files(done.folder)
     told = []
-    onega.sweep(GRID, done.folder, workload=log, progress=told.append)
+    onega.sweep(GRID, done.folder, workload=log, on_run=told.append)
     assert files(done.folder) == before
     assert told == [Tally(9, 9, seconds=told[0].seconds)]
 
@@ -111,7 +111,7 @@ def test_missing_runs_are_made_again(done, log, tmp_path):
     assert half.to_polars().height == 5
     assert half.summary()["missing"] == 4
     told = []
-    again = onega.sweep(GRID, folder, workload=log, progress=told.append)
+    again = onega.sweep(GRID, folder, workload=log, on_run=told.append)
     assert told[-1].before == 5
     assert told[-1].done == 4
     assert same(again.to_polars(), done.to_polars())
@@ -119,7 +119,7 @@ def test_missing_runs_are_made_again(done, log, tmp_path):
 
 def test_progress_tells_rate_and_time_left(log, tmp_path):
     told = []
-    onega.sweep(GRID, tmp_path / "out", workload=log, progress=told.append)
+    onega.sweep(GRID, tmp_path / "out", workload=log, on_run=told.append)
     assert [tally.done for tally in told] == list(range(10))
     assert told[0].left is None
     assert told[-1].left == 0
@@ -146,7 +146,7 @@ def test_a_sweep_of_which_no_run_can_be_made_has_a_table_too(log, tmp_path):
 def test_twins_are_run_once_and_shown_twice(log, tmp_path):
     spec = {"cases": [{"name": "a", "policy": "easy"}, {"name": "b", "policy": "easy"}]}
     told = []
-    found = onega.sweep(spec, tmp_path / "out", workload=log, progress=told.append)
+    found = onega.sweep(spec, tmp_path / "out", workload=log, on_run=told.append)
     assert len(sweep_store.stored_keys(tmp_path / "out")) == 1
     assert told[-1] == Tally(1, 0, 1, seconds=told[-1].seconds)
     table = found.to_polars()
@@ -227,7 +227,7 @@ def test_models_are_sampled_by_seed_and_load(tmp_path):
     for row in table.to_dicts():
         seed, sample = row["seed"], own[row["seed"]]
         if row["load"] is not None:
-            sample = model.sample(100, rng=seed, load=0.7, machine=64)
+            sample = model.sample(100, rng=seed, load=0.7, cluster=64)
         elif row["load_factor"] == 1.5:
             area = float((sample.column("procs") * sample.column("runtime")).sum())
             sample = model.sample(100, rng=seed, load=area / sample.span / 32 * 1.5)
@@ -388,7 +388,7 @@ def test_a_replaced_spec_keeps_the_runs_that_both_have(log, tmp_path):
     onega.sweep(GRID, folder, workload=log)
     told = []
     other = {"vary": {**GRID["vary"], "procs": [16, 20, 24]}}
-    found = onega.sweep(other, folder, workload=log, replace_spec=True, progress=told.append)
+    found = onega.sweep(other, folder, workload=log, replace_spec=True, on_run=told.append)
     assert told[-1].before == 6
     assert told[-1].done == 3
     fresh = onega.sweep(other, tmp_path / "fresh", workload=log)

@@ -56,7 +56,7 @@ def test_two_workers_give_the_same_bits_and_one_may_die(log, on_threads, tmp_pat
                 tmp_path / "shot",
                 workload=log,
                 workers=workers,
-                progress=kill_in_the_middle,
+                on_run=kill_in_the_middle,
             )
         assert one.workers[0].wait(10) == -9
         assert shot.problems == ()

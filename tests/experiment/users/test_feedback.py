@@ -149,7 +149,7 @@ def test_nothing_is_found_where_nothing_was_planted(burst):
     false = 0
     for seed in range(30):
         log = planted_log(100 + seed, users=6, jobs=80, burst=burst)
-        result = feedback(log, permutations=99, level=0.2, rng=seed)
+        result = feedback(log, permutations=99, significance=0.2, rng=seed)
         false += any(one.survives(0.2) for one in result.groups)
     assert false <= 13
 
@@ -205,8 +205,8 @@ class TestRefusals:
             feedback(lonely)
 
     def test_values(self):
-        with pytest.raises(ExperimentError, match="level must be"):
-            feedback(self.log(), level=2)
+        with pytest.raises(ExperimentError, match="significance must be"):
+            feedback(self.log(), significance=2)
         with pytest.raises(ExperimentError, match="permutations"):
             feedback(self.log(), permutations=-1)
 

@@ -105,8 +105,10 @@ def _compare_models(
     from onega.models import MODELS
 
     chosen = list(MODELS) if names == "all" else [n.strip() for n in names.split(",") if n.strip()]
-    with progress("sampling", total=len(chosen) * replicates) as done:
-        return compare_models(log, chosen, replicates=replicates, n=jobs, rng=seed, progress=done)
+    with progress("sampling", total=1.0) as done:
+        return compare_models(
+            log, chosen, replicates=replicates, jobs=jobs, rng=seed, progress=done
+        )
 
 
 def _print_models(log: Workload, result: ModelComparison) -> None:

@@ -89,7 +89,9 @@ def feedback(
         _regulation(log, policy, draws, seed, json=json)
         return
     with progress("feedback"):
-        result = module.feedback(log, hours=frame, permutations=permutations, level=level, rng=seed)
+        result = module.feedback(
+            log, hours=frame, permutations=permutations, significance=level, rng=seed
+        )
     remark_report(result.report)
     if figures is not None:
         from onega.figures.export import write_html

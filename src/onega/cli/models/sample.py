@@ -47,7 +47,7 @@ def sample(
     from onega.traces.writing import write
 
     fitted = _model(model)
-    drawn = fitted.sample(jobs, rng=seed, load=load, machine=procs)
+    drawn = fitted.sample(jobs, rng=seed, load=load, cluster=procs)
     write(drawn, out)
     for line in drawn.meta.provenance:
         remark(line)

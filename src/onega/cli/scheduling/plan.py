@@ -170,7 +170,7 @@ def plan(
         timezone=timezone,
     )
     how: dict[str, Any] = {
-        "n": replicates,
+        "replicates": replicates,
         "confidence": confidence,
         "resample": resample,
         "jobs": read.jobs,
@@ -185,7 +185,7 @@ def plan(
     result: Plan | TradeOff
     if vary == "energy":
         assert machine is not None
-        axes = {"cost": cost, "pain": pain, "target": target or None}
+        axes = {"cost": cost, "objective": pain, "target": target or None}
         result = _trade_off(read, grid_of(flags, machine.procs), names, axes | how)
     else:
         assert target
@@ -218,7 +218,7 @@ def _plan(read: Replicated, target: list[str], how: dict[str, Any]) -> Plan:
     from onega.experiment.planning.planning import plan as solve
 
     with progress(f"varying {how['vary']}") as tell:
-        return solve(read.source, target, progress=tell, **how)
+        return solve(read.source, target, on_run=tell, **how)
 
 
 def _trade_off(

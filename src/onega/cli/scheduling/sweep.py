@@ -159,7 +159,7 @@ def _run(plan: Prepared, out: Path, who: Workers, *, replace_spec: bool, silent:
     from onega.experiment.sweep.sweep import run_prepared
 
     with runs_progress("sweeping", silent=silent) as tell:
-        return run_prepared(plan, out, workers=who, replace_spec=replace_spec, progress=tell)
+        return run_prepared(plan, out, workers=who, replace_spec=replace_spec, on_run=tell)
 
 
 def _finish(found: Sweep, table: Path | None, figures: Path | None, *, json: bool) -> None:

@@ -87,7 +87,7 @@ def make_jobs() -> Workload:
     from onega.core.workload.workload import Workload
     from onega.models.published.lublin import Lublin
 
-    drawn = Lublin().sample(JOBS, rng=SEED, load=LOAD, machine=PROCS)
+    drawn = Lublin().sample(JOBS, rng=SEED, load=LOAD, cluster=PROCS)
     return Workload(drawn.table, replace(drawn.meta, source="Lublin and Feitelson's model"))
 
 
@@ -98,7 +98,7 @@ def answer(log: Workload) -> SiteReport:
 
     model = MODELS[MODEL].fit(log, rng=SEED)
     return site_report(
-        log, {MODEL: model}, cluster=PROCS, policies=POLICIES, replicates=REPLICATES, seed=SEED
+        log, {MODEL: model}, cluster=PROCS, policies=POLICIES, replicates=REPLICATES, rng=SEED
     )
 
 

@@ -124,8 +124,8 @@ def report(
             policies=names,
             present=present,
             replicates=replicates,
-            seed=seed,
-            progress=lambda _what, share: done(share),
+            rng=seed,
+            on_step=lambda _what, share: done(share),
         )
     _write(made, output, kind)
     if json:

@@ -59,7 +59,7 @@ def make_stream(
         raise SimulationError(f"shrink is a positive number, got {shrink}")
     seed = seed_sequence(rng)
     fitted = MODELS[model].fit(log, rng=child(seed, 0))
-    drawn = fitted.sample(jobs, rng=child(seed, 1), load=load, machine=procs)
+    drawn = fitted.sample(jobs, rng=child(seed, 1), load=load, cluster=procs)
     first = float(drawn.column("submit").min())
     runtime = (pl.col("runtime") / shrink).round().clip(lower_bound=SHORTEST)
     return drawn.with_columns(

@@ -29,6 +29,7 @@ from onega.core.files import write_text
 from onega.core.machine.checks import word
 from onega.core.machine.events import Events
 from onega.core.machine.overheads import Overheads
+from onega.core.renamed import renamed
 from onega.core.types import Progress
 from onega.core.workload.tables import TableLike
 from onega.core.workload.workload import Workload
@@ -56,8 +57,9 @@ class _Plan:
     rule: str
 
 
+@renamed(stream="workload")
 def virtual(
-    stream: Workload,
+    workload: Workload,
     folder: str | os.PathLike[str],
     *,
     procs: int,
@@ -72,7 +74,7 @@ def virtual(
 
     Parameters
     ----------
-    stream
+    workload
         Jobs with submit times, widths, run times and requested times (the run time where one is
         missing). Slurm's limits are whole minutes: requested times are rounded up.
     folder
@@ -102,13 +104,13 @@ def virtual(
     SimulationError
         Slurm isn't installed (the message names the packages), a job can't run, a daemon died.
     """
-    jobs = check_stream(stream, procs)
+    jobs = check_stream(workload, procs)
     if not (1 <= speed <= 200):
         raise SimulationError(f"the speed is between 1 and 200 (20 is faithful), got {speed:g}")
     if repeat < 1:
         raise SimulationError(f"repeat is a number of runs, at least 1; got {repeat}")
     word("interruption", interruption, RULES)
-    first = float(np.min(stream.column("submit")))
+    first = float(np.min(workload.column("submit")))
     actions = [] if events is None else plan_actions(Events.of(events), jobs, procs)
     actions = [replace(one, time=max(one.time - first, 0.0)) for one in actions]
     find_programs()

@@ -18,6 +18,7 @@ from onega.core.machine.cluster import Cluster
 from onega.core.machine.state import MachineState, state_at
 from onega.core.plotting import Plottable
 from onega.core.policy import Policy
+from onega.core.renamed import renamed
 from onega.core.schedule import measures, system
 from onega.core.schedule.chronicle import Chronicle
 from onega.core.schedule.fairness import Fairness, fairness
@@ -215,11 +216,12 @@ class Schedule(Plottable):
         """
         return system.system_table(self)
 
+    @renamed(warm_up="warmup")
     def summary(
         self,
         window: str | tuple[float, float] | Window | None = None,
         *,
-        warm_up: str | float | None = None,
+        warmup: str | float | None = None,
     ) -> dict[str, Any]:
         """Means, quantiles and totals in one flat dictionary.
 
@@ -230,14 +232,14 @@ class Schedule(Plottable):
             supports: `onega.core.schedule.window.log_window`), ``"2d..9d"`` after the first
             submission, ``"2024-01-02..2024-01-09"``, or (from, until) in seconds. By default the
             whole run, from the first submission to the last completion.
-        warm_up
+        warmup
             What to leave out at the beginning: ``"mser5"`` (the rule finds out), or a time such
             as ``"2d"``. The keys ``warm_up``, ``warm_up_jobs`` and ``settled`` say what was.
         """
-        if warm_up is not None:
+        if warmup is not None:
             if window is not None:
                 raise SimulationError("give a window or a warm-up, one of the two")
-            return settled_summary(self, warm_up)
+            return settled_summary(self, warmup)
         if window is not None:
             return window_summary(self, window)
         return measures.summary(self)
@@ -250,8 +252,9 @@ class Schedule(Plottable):
         """Return the table of jobs."""
         return self.jobs
 
+    @renamed(level="confidence")
     def interval(
-        self, measure: str = "wait", *, batches: int = 30, level: float = 0.95
+        self, measure: str = "wait", *, batches: int = 30, confidence: float = 0.95
     ) -> Interval:
         """Confidence interval of a measure's mean, by batch means in the order of submission.
 
@@ -259,7 +262,7 @@ class Schedule(Plottable):
         """
         values = self._column(measure)
         order = np.argsort(self.workload.column("submit"), kind="stable")
-        return batch_means(values[order], batches=batches, level=level).at_least(0.0)
+        return batch_means(values[order], batches=batches, confidence=confidence).at_least(0.0)
 
     def quantiles(
         self, measure: str = "wait", at: tuple[float, ...] = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)

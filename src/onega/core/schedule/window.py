@@ -259,9 +259,9 @@ def window_keys(
     return {"window": window.kind, **ends, **named}
 
 
-def settled_summary(schedule: Schedule, warm_up: str | float) -> dict[str, Any]:
+def settled_summary(schedule: Schedule, warmup: str | float) -> dict[str, Any]:
     """Measures from the end of the warm-up on, and how long that was by which rule."""
-    rule = Warmup.parse(warm_up)
+    rule = Warmup.parse(warmup)
     cut = rule.removed(schedule)
     submit = np.sort(schedule.workload.column("submit"))
     since = float(submit[cut.removed])

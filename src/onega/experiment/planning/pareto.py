@@ -27,6 +27,7 @@ from onega.core.machine.cluster import Cluster, Power, RateControl
 from onega.core.machine.sleep import Sleep
 from onega.core.plotting import Plottable
 from onega.core.policy import Policy
+from onega.core.renamed import renamed
 from onega.core.rng import Rng, describe_seed
 from onega.core.schedule.warmup import Warmup
 from onega.core.types import Floats, Progress
@@ -194,15 +195,16 @@ class TradeOff(Plottable):
         }
 
 
+@renamed(n="replicates", pain="objective")
 def trade_off(
     source: Source,
     machines: Mapping[str, Cluster],
     policy: PolicyLike = "fcfs",
     *,
     cost: str | Measure = "window_mean_power",
-    pain: str | Measure = "mean(wait)",
+    objective: str | Measure = "mean(wait)",
     target: str | Iterable[str] | None = None,
-    n: int = 40,
+    replicates: int = 40,
     confidence: float = 0.95,
     resample: Resample = "weeks",
     jobs: int | None = None,
@@ -223,14 +225,14 @@ def trade_off(
         changes are from the first.
     policy
         As `onega.simulate` takes it.
-    cost, pain
+    cost, objective
         The two measures, less being better: ``"window_mean_power"`` (in the window that the
         workload supports: its idle ends would make sleep look better than it is; the whole run's
         stands beside it), ``"mean_power"`` or ``"energy"`` against ``"mean(wait)"``,
         ``"p95(wait)"``, ``"mean_workload"`` (Rumyantsev 2018, Figure 3), ….
     target
         What must hold, for the choice "cheapest within the target".
-    n, confidence, resample, jobs, warmup, rng, workers, progress, options
+    replicates, confidence, resample, jobs, warmup, rng, workers, progress, options
         As for `onega.plan`.
     """
     if not machines:
@@ -239,7 +241,7 @@ def trade_off(
     if draws.single:
         raise ExperimentError('bands need replicates: resample by "weeks" or "users"')
     rule = Policy.parse(policy)
-    axes = (Measure.parse(cost), Measure.parse(pain))
+    axes = (Measure.parse(cost), Measure.parse(objective))
     targets = () if target is None else parse_targets(target)
     experiment = Experiment(
         draws,
@@ -247,14 +249,14 @@ def trade_off(
         tuple(dict.fromkeys((*axes, whole_run(axes[0])))),
         Warmup.parse(warmup),
         options,
-    ).deciding_warmup(n, workers)
-    trials = Trials(experiment, targets, (True,) * len(targets), n, confidence, workers)
-    total = n * len(machines)
+    ).deciding_warmup(replicates, workers)
+    trials = Trials(experiment, targets, (True,) * len(targets), replicates, confidence, workers)
+    total = replicates * len(machines)
     if progress is not None:
         tell = progress
         trials.progress = lambda done: tell(done / total)
     found = trials.run_cases(experiment.cases)
-    note = f"{n} replicates of {draws.describe()}, rng={describe_seed(draws.seed)}"
+    note = f"{replicates} replicates of {draws.describe()}, rng={describe_seed(draws.seed)}"
     together = collect(trials.experiment, found, level=confidence, provenance=(note,))
     return TradeOff(
         dict(machines), together, *axes, targets, trials.judge_all(found), confidence, trials.runs

@@ -13,6 +13,7 @@ from onega.core.errors import ExperimentError, suggest
 from onega.core.machine.cluster import Cluster
 from onega.core.plotting import Plottable
 from onega.core.policy import Policy
+from onega.core.renamed import renamed
 from onega.core.rng import Rng, describe_seed
 from onega.core.schedule.warmup import Warmup
 from onega.experiment.planning.answer_interval import AnswerInterval, answer_interval
@@ -157,6 +158,7 @@ class Plan(Plottable):
         return sentences(self)
 
 
+@renamed(n="replicates", progress="on_run")
 def plan(
     source: Source,
     target: str | Target | Iterable[str | Target],
@@ -165,7 +167,7 @@ def plan(
     load: float = 1.0,
     cluster: Cluster | int | None = None,
     policy: PolicyLike | Sequence[PolicyLike] | None = None,
-    n: int = 40,
+    replicates: int = 40,
     confidence: float = 0.95,
     resample: Resample = "weeks",
     jobs: int | None = None,
@@ -173,7 +175,7 @@ def plan(
     most: float | None = None,
     rng: Rng = None,
     workers: Workers | None = None,
-    progress: Callable[[int], None] | None = None,
+    on_run: Callable[[int], None] | None = None,
     **options: Unpack[SimulateOptions],
 ) -> Plan:
     """Find the smallest machine, the largest load or the policy with which targets are met.
@@ -196,14 +198,14 @@ def plan(
     cluster, policy
         The machine (the source's own by default) and the policy (EASY by default), or the policies
         to choose from.
-    n, confidence
-        Replicates at most for each place that is tried, and the confidence with which targets are
+    replicates, confidence
+        How many at most for each place that is tried, and the confidence with which targets are
         to be met.
     most
         Where to stop looking: processors, or the factor of the load.
     warmup, jobs, rng, workers, options
         As for `onega.replicate`; MSER-5 is decided once, where the search begins.
-    progress
+    on_run
         Called with the number of simulations so far.
 
     Notes
@@ -231,8 +233,8 @@ def plan(
         )
     first = Case(str(listed[0]), machine, listed[0], factor)
     experiment = Experiment(draws, (first,), (targets[0].measure,), Warmup.parse(warmup), options)
-    experiment = experiment.deciding_warmup(n, workers)
-    trials = Trials(experiment, targets, searched, n, confidence, workers, progress)
+    experiment = experiment.deciding_warmup(replicates, workers)
+    trials = Trials(experiment, targets, searched, replicates, confidence, workers, on_run)
     if what == "policy":
         return _choose(trials, tuple(Case(str(one), machine, one, factor) for one in listed))
     if what == "nodes":

@@ -224,7 +224,7 @@ class Trials:
         )
 
     def _clear(self, target: Target, values: Floats) -> bool:
-        interval = mean_interval(values, level=CLEAR)
+        interval = mean_interval(values, confidence=CLEAR)
         ends = target.holds([interval.low, interval.high])
         return bool(ends[0] == ends[1])
 
@@ -258,7 +258,7 @@ class Trials:
         if self.rule == "value":
             return float(values[0]), float(values[0])
         if self.rule == "student":
-            interval = mean_interval(values, level=self.confidence)
+            interval = mean_interval(values, confidence=self.confidence)
         else:
             few = self.experiment.draws.drawn_from
             interval = percentile_interval(values, level=self.confidence, drawn_from=few)

@@ -13,6 +13,7 @@ from onega.core.errors import ExperimentError
 from onega.core.machine.cluster import Cluster
 from onega.core.plotting import Plottable
 from onega.core.policy import Policy
+from onega.core.renamed import renamed
 from onega.core.rng import Rng, seed_sequence
 from onega.core.schedule.common import comparable_jobs
 from onega.core.schedule.schedule import Schedule
@@ -120,18 +121,19 @@ class PolicyComparison(Plottable):
         return found.policies[int(np.argmin(means))]
 
 
+@renamed(n="replicates", level="confidence")
 def compare_policies(
     source: Source,
     cluster: Cluster | int | None = None,
     policies: Sequence[PolicyLike] = ("fcfs", "easy", "spf+easy", "conservative"),
     *,
-    n: int = 40,
+    replicates: int = 40,
     until: str | Iterable[str] | None = None,
     measures: Iterable[str | Measure] = MEASURES,
     resample: Resample = "weeks",
     jobs: int | None = None,
     warmup: str | float | None = None,
-    level: float = 0.95,
+    confidence: float = 0.95,
     rng: Rng = None,
     workers: Workers | None = None,
     progress: Progress | None = None,
@@ -143,7 +145,7 @@ def compare_policies(
     ----------
     source, cluster, policies
         As for `onega.replicate`; differences are from the first policy.
-    n, until, measures, resample, jobs, warmup, level, rng, workers, progress, options
+    replicates, until, measures, resample, jobs, warmup, confidence, rng, workers, progress, options
         As for `onega.replicate`; ``resample="none"`` compares on the log alone, without intervals.
     """
     if isinstance(policies, str) or len(policies) < 2:
@@ -155,13 +157,13 @@ def compare_policies(
         source,
         cluster,
         policies,
-        n=n,
+        replicates=replicates,
         until=until,
         measures=measures,
         resample=resample,
         jobs=jobs,
         warmup=warmup,
-        level=level,
+        confidence=confidence,
         rng=seed,
         workers=workers,
         progress=progress,
@@ -172,14 +174,14 @@ def compare_policies(
     draws = make_draws(source, resample="none", rng=seed)
     machine = machine_of(draws, cluster)
     rules = [Policy.parse(one) for one in policies]
-    once = Experiment(
+    alone = Experiment(
         draws,
         tuple(Case(str(rule), machine, rule) for rule in rules),
         found.measures,
         found.warmup,
         options,
     )
-    on_log = once.run([0], workers=workers)[0]
+    on_log = alone.run([0], workers=workers)[0]
     seen = _observed(source, machine, found.measures, on_log.removed)
     return PolicyComparison(found, on_log.values, seen)
 

@@ -34,6 +34,7 @@ from onega.core.intervals import Interval, mean_interval
 from onega.core.machine.cluster import Cluster
 from onega.core.plotting import Plottable
 from onega.core.policy import KeyFunction, Policy, Priority
+from onega.core.renamed import renamed
 from onega.core.rng import Rng, describe_seed
 from onega.core.schedule.warmup import Warmup
 from onega.core.types import Floats, Progress
@@ -203,7 +204,7 @@ class Replicates(Plottable):
         if self.single:
             return Interval(float(values[0]), math.nan, math.nan, self.level, 1)
         if chosen == "student":
-            return mean_interval(values, level=self.level)
+            return mean_interval(values, confidence=self.level)
         if chosen == "percentile":
             return percentile_interval(values, level=self.level, drawn_from=self.drawn_from)
         raise ExperimentError(
@@ -266,18 +267,19 @@ def percentile_interval(
     return Interval(float(np.mean(values)), float(low), float(high), level, int(values.size))
 
 
+@renamed(n="replicates", level="confidence")
 def replicate(
     source: Source,
     cluster: Cluster | int | None = None,
     policy: PolicyLike | Sequence[PolicyLike] = "fcfs",
     *,
-    n: int = 40,
+    replicates: int = 40,
     until: str | Iterable[str] | None = None,
     measures: Iterable[str | Measure] = MEASURES,
     resample: Resample = "weeks",
     jobs: int | None = None,
     warmup: str | float | Warmup | None = None,
-    level: float = 0.95,
+    confidence: float = 0.95,
     rng: Rng = None,
     workers: Workers | None = None,
     progress: Progress | None = None,
@@ -293,7 +295,7 @@ def replicate(
     cluster, policy
         As `onega.simulate` takes them; several policies as a list. The machine is the source's own
         by default.
-    n
+    replicates
         How many replicates; with ``until``, how many at most.
     until
         Stop when intervals are narrow enough: ``"ci(mean(wait)) < 5%"``, or several of these;
@@ -312,7 +314,7 @@ def replicate(
         finds in the waits averaged over the first ten replicates, the most of all policies for
         each. A time such as ``"2d"``: leave out the jobs submitted before. Measures of the whole
         run (utilisation, power) take all of it. The result says what was left out.
-    level
+    confidence
         Of intervals.
     rng
         Randomness; replicate k has streams of its own, the same however many workers there are.
@@ -324,7 +326,7 @@ def replicate(
         ``knowledge``, ``ties`` and ``enforce_limits`` of `onega.simulate`.
     """
     draws = make_draws(source, resample=resample, jobs=jobs, rng=rng)
-    most = 1 if draws.single else _checked_number(n)
+    most = 1 if draws.single else _checked_number(replicates)
     if draws.single and until is not None:
         raise ExperimentError("one run of the log as it is has no interval that could narrow")
     machine = machine_of(draws, cluster)
@@ -340,9 +342,9 @@ def replicate(
         Warmup.parse(warmup),
         options,
     ).deciding_warmup(most, workers)
-    found, reached = _run_until(experiment, most, precisions, level, workers, progress)
+    found, reached = _run_until(experiment, most, precisions, confidence, workers, progress)
     note = f"{len(found)} replicates of {draws.describe()}, rng={describe_seed(draws.seed)}"
-    return collect(experiment, found, level=level, reached=reached, provenance=(note,))
+    return collect(experiment, found, level=confidence, reached=reached, provenance=(note,))
 
 
 def collect(
@@ -420,6 +422,6 @@ def _worst_ratio(
     for precision in precisions:
         place = experiment.measures.index(precision.measure)
         for case in range(len(experiment.cases)):
-            interval = mean_interval(values[:, case, place], level=level)
+            interval = mean_interval(values[:, case, place], confidence=level)
             worst = max(worst, precision.ratio(interval.mean, interval.half_width))
     return worst

@@ -23,6 +23,7 @@ import numpy.typing as npt
 import polars as pl
 
 from onega.core.errors import ExperimentError, suggest
+from onega.core.renamed import renamed
 from onega.core.rng import Rng, describe_seed, generator, seed_sequence
 from onega.core.units import SECONDS, humanise_seconds
 from onega.core.workload.workload import Workload
@@ -34,14 +35,15 @@ FEWEST_WEEKS: Final = 2
 _ROW: Final = "row"
 
 
+@renamed(log="workload")
 def resample(
-    log: Workload, by: By = "weeks", *, rng: Rng = None, load: float | None = None
+    workload: Workload, by: By = "weeks", *, rng: Rng = None, load: float | None = None
 ) -> Workload:
     """Draw a log like this one, with replacement, by weeks or by users.
 
     Parameters
     ----------
-    log
+    workload
         A log over at least two weeks.
     by
         ``"weeks"`` or ``"users"``.
@@ -70,18 +72,18 @@ def resample(
     factor = 1.0 if load is None else float(load)
     if not (np.isfinite(factor) and factor > 0):
         raise ExperimentError(f"load is a positive factor of the log's own load, got {load}")
-    if len(log) == 0 or log.span < FEWEST_WEEKS * WEEK:
+    if len(workload) == 0 or workload.span < FEWEST_WEEKS * WEEK:
         raise ExperimentError(
-            f"the log spans {humanise_seconds(log.span)}; resampling takes whole weeks, at least "
-            f"{FEWEST_WEEKS}; use a longer log, fit a model and draw from it, or take the log "
-            "as it is (--resample none), without intervals"
+            f"the log spans {humanise_seconds(workload.span)}; resampling takes whole weeks, at "
+            f"least {FEWEST_WEEKS}; use a longer log, fit a model and draw from it, or take the "
+            "log as it is (--resample none), without intervals"
         )
     seed = seed_sequence(rng)
     draw = _by_weeks if by == "weeks" else _by_users
-    table, note = draw(log, generator(seed), factor)
+    table, note = draw(workload, generator(seed), factor)
     return Workload(
         _renumbered(table),
-        log.meta.noting(f"resampled by {by}: {note}, rng={describe_seed(seed)}"),
+        workload.meta.noting(f"resampled by {by}: {note}, rng={describe_seed(seed)}"),
     )
 
 

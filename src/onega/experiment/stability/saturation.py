@@ -238,7 +238,7 @@ def _measure(span: Span, plan: _Plan, mean_work: float | None, rng: Rng) -> Satu
         # A ratio of sums; to first order a mean of these.
         speed = work.mean() / took.mean()
         interval = mean_interval(
-            speed * (1 + work / work.mean() - took / took.mean()), level=plan.confidence
+            speed * (1 + work / work.mean() - took / took.mean()), confidence=plan.confidence
         )
         ratio = interval.half_width / interval.mean / plan.precision
         if ratio <= 1 or wanted >= most:

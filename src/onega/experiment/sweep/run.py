@@ -171,7 +171,7 @@ def _sampled(model: WorkloadModel, parameters: Mapping[str, Any], procs: int) ->
     jobs, seed, load = parameters["jobs"], parameters.get("seed", 0), parameters.get("load")
     if load is not None:
         _refuse_two_loads(parameters)
-        return model.sample(jobs, rng=seed, load=load, machine=procs)
+        return model.sample(jobs, rng=seed, load=load, cluster=procs)
     drawn = model.sample(jobs, rng=seed)
     factor = parameters.get("load_factor", 1)
     if factor == 1:

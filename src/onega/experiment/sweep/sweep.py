@@ -16,6 +16,7 @@ import polars as pl
 from onega.core.errors import FileError, OnegaError
 from onega.core.machine.cluster import OnegaWarning
 from onega.core.plotting import Plottable
+from onega.core.renamed import renamed
 from onega.core.workload.workload import Workload
 from onega.experiment.sweep.design import Design, Run
 from onega.experiment.sweep.prepare import Prepared, prepare
@@ -74,7 +75,7 @@ class Tally:
         return (self.total - self.before - self.done - self.lost) / self.rate
 
 
-Progress = Callable[[Tally], None]
+OnRun = Callable[[Tally], None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,6 +189,7 @@ class Sweep(Plottable):
         return to_table(whole()), damaged
 
 
+@renamed(progress="on_run")
 def sweep(
     spec: SpecLike,
     folder: str | os.PathLike[str],
@@ -195,7 +197,7 @@ def sweep(
     workload: Workload | WorkloadModel | None = None,
     workers: Workers | None = None,
     replace_spec: bool = False,
-    progress: Progress | None = None,
+    on_run: OnRun | None = None,
 ) -> Sweep:
     """Make the runs of a sweep that aren't there yet.
 
@@ -214,7 +216,7 @@ def sweep(
         the same.
     replace_spec
         Go on in a folder with another spec: runs that both have are kept, others aren't shown.
-    progress
+    on_run
         Called with a `Tally` after every run.
 
     Returns
@@ -228,7 +230,7 @@ def sweep(
         The spec is wrong, or the folder belongs to something else. Nothing is written then.
     """
     plan = prepare(spec, workload)
-    return run_prepared(plan, folder, workers=workers, replace_spec=replace_spec, progress=progress)
+    return run_prepared(plan, folder, workers=workers, replace_spec=replace_spec, on_run=on_run)
 
 
 def run_prepared(
@@ -237,12 +239,12 @@ def run_prepared(
     *,
     workers: Workers | None = None,
     replace_spec: bool = False,
-    progress: Progress | None = None,
+    on_run: OnRun | None = None,
 ) -> Sweep:
     """Make the runs of a sweep whose sources are read."""
     place = Path(folder)
     with Store.opened(place, plan.design, replace_spec=replace_spec) as store:
-        driver = _Driver(plan, store, progress)
+        driver = _Driver(plan, store, on_run)
         driver.work(workers)
     return Sweep(place, plan.design, tuple(driver.problems))
 
@@ -250,8 +252,8 @@ def run_prepared(
 class _Driver:
     """Hands out missing runs, stores what comes back, and keeps count."""
 
-    def __init__(self, plan: Prepared, store: Store, progress: Progress | None) -> None:
-        self._plan, self._store, self._progress = plan, store, progress
+    def __init__(self, plan: Prepared, store: Store, on_run: OnRun | None) -> None:
+        self._plan, self._store, self._on_run = plan, store, on_run
         self._there = store.finished
         self._before = self._twins = self._done = self._failed = 0
         self._unwritten: list[tuple[Run, Record]] = []
@@ -345,8 +347,8 @@ class _Driver:
             self._failed += record.failed
 
     def _tell(self) -> None:
-        if self._progress is not None:
-            self._progress(
+        if self._on_run is not None:
+            self._on_run(
                 Tally(
                     len(self._plan.design) - self._twins,
                     self._before,

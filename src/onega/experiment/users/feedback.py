@@ -10,6 +10,7 @@ import polars as pl
 
 from onega.core.errors import ExperimentError
 from onega.core.plotting import Plottable
+from onega.core.renamed import renamed
 from onega.core.rng import Rng, describe_seed, generator, seed_sequence
 from onega.core.schedule.schedule import Schedule
 from onega.core.types import Floats, Ints
@@ -185,12 +186,13 @@ class Feedback(Plottable):
         return flat
 
 
+@renamed(level="significance")
 def feedback(
     workload: Workload | Schedule,
     *,
     hours: tuple[int, int] | None = None,
     permutations: int = 499,
-    level: float = 0.05,
+    significance: float = 0.05,
     rng: Rng = 0,
 ) -> Feedback:
     """Find out how users react to the queue.
@@ -208,14 +210,16 @@ def feedback(
         daily cycle out. What users saw is still counted from all jobs.
     permutations
         How often what users saw is exchanged within user and hour of the day; 0: not at all.
-    level
+    significance
         The error rate: the probability that any of the eight groups is said to survive although
         nobody reacts (p-values are adjusted by Holm's method).
     rng
         Seed of the exchanges; fixed by default, so that one log gives one answer.
     """
-    if not 0 < level < 1:
-        raise ExperimentError(f"level must be a probability between 0 and 1, got {level}")
+    if not 0 < significance < 1:
+        raise ExperimentError(
+            f"significance must be a probability between 0 and 1, got {significance}"
+        )
     if permutations < 0:
         raise ExperimentError(f"permutations must be at least 0, got {permutations}")
     schedule = workload if isinstance(workload, Schedule) else observed(workload)
@@ -229,8 +233,9 @@ def feedback(
     seed = seed_sequence(rng)
     groups = _groups(models, seen.cell, table.height, permutations, seed)
     return Feedback(
-        table, users, models.jobs, models.coefficients(), groups, cuts, hours, permutations, level,
-        schedule.report + Report.of([*notes, *left_out, *_too_few(permutations, level)]),
+        table, users, models.jobs, models.coefficients(), groups, cuts, hours, permutations,
+        significance,
+        schedule.report + Report.of([*notes, *left_out, *_too_few(permutations, significance)]),
         (f"feedback of {schedule!r}", f"rng={describe_seed(seed)}"),
     )  # fmt: skip
 

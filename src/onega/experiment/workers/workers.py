@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from onega.core.errors import ExperimentError
 
 Function = Callable[..., Any]
-Progress = Callable[[int], None]
+OnDone = Callable[[int], None]
 T = TypeVar("T")
 
 AHEAD: Final = 2
@@ -223,7 +223,7 @@ def run_all(
     *,
     shared: Any = None,  # noqa: ANN401
     workers: Workers | None = None,
-    progress: Progress | None = None,
+    progress: OnDone | None = None,
 ) -> list[Any]:
     """Do a task for every item; return the values in the order of the items.
 

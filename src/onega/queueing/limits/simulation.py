@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from onega.core.errors import QueueingError
 from onega.core.intervals import Interval, mean_interval
+from onega.core.renamed import renamed
 from onega.core.rng import Rng, child, generator, seed_sequence
 from onega.core.types import Floats
 from onega.queueing.limits.limits import Limits
@@ -32,9 +33,10 @@ class Measured:
         """Its standard error."""
         return float(self.values.std(ddof=1)) / math.sqrt(self.values.size)
 
-    def interval(self, level: float = 0.95) -> Interval:
+    @renamed(level="confidence")
+    def interval(self, confidence: float = 0.95) -> Interval:
         """Student's interval."""
-        return mean_interval(self.values, level=level)
+        return mean_interval(self.values, confidence=confidence)
 
     def distance(self, expected: float) -> float:
         """Return how many standard errors lie between the simulated value and a formula's."""

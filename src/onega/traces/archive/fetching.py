@@ -19,7 +19,7 @@ from onega.traces.archive.catalogue import BASE_URL, ArchiveLog, find
 from onega.traces.files import Limits
 from onega.traces.reading import read
 
-Progress = Callable[[int, int | None], None]
+OnBytes = Callable[[int, int | None], None]
 """Called with the bytes there are so far and the bytes there will be, if the server says."""
 
 ATTEMPTS: Final = 3
@@ -45,7 +45,7 @@ def fetch(
     *,
     base_url: str | None = None,
     cache: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
+    progress: OnBytes | None = None,
 ) -> Path:
     """Fetch a log of the catalogue, unless it is there already, and return where it is.
 
@@ -115,7 +115,7 @@ class _Part:
         self.notes.unlink(missing_ok=True)
 
 
-def _receive(url: str, part: _Part, progress: Progress) -> None:
+def _receive(url: str, part: _Part, progress: OnBytes) -> None:
     """Ask until all bytes are there; each attempt goes on where the last one stopped."""
     problem = "nothing arrived"
     for _ in range(ATTEMPTS):
@@ -143,7 +143,7 @@ def _receive(url: str, part: _Part, progress: Progress) -> None:
     raise TraceError(f"can't be fetched: {problem}{again}", path=url)
 
 
-def _ask(url: str, part: _Part, progress: Progress) -> int | None:
+def _ask(url: str, part: _Part, progress: OnBytes) -> int | None:
     """Make one request; return how many bytes the whole file has, if the server says."""
     have, version = part.size(), part.version()
     headers = {"User-Agent": f"onega/{__version__}", "Accept-Encoding": "identity"}
@@ -175,7 +175,7 @@ def _total(answer: Any, have: int) -> int | None:  # noqa: ANN401
     return int(length) if length is not None and length.isdigit() else None
 
 
-def _copy(answer: Any, out: IO[bytes], total: int | None, progress: Progress) -> None:  # noqa: ANN401
+def _copy(answer: Any, out: IO[bytes], total: int | None, progress: OnBytes) -> None:  # noqa: ANN401
     done = out.tell()
     while piece := answer.read(_PIECE):
         try:

@@ -258,7 +258,7 @@ def _interval(schedule: Schedule) -> Interval | None:
     """Interval of the mean wait by batch means; None for too few jobs."""
     if len(schedule) < 2 * BATCHES:
         return None
-    return schedule.interval("wait", batches=BATCHES, level=LEVEL)
+    return schedule.interval("wait", batches=BATCHES, confidence=LEVEL)
 
 
 def _numbers(
