@@ -6,7 +6,7 @@ No shortcut: every backfill cycle that comes up goes through the whole queue.
 from __future__ import annotations
 
 from itertools import pairwise
-from math import floor, inf
+from math import ceil, floor, inf
 
 
 def best_fit(free, wanted):
@@ -92,6 +92,14 @@ def earliest(plan, job, now, idle, completing, running, resolution):
     return inf, set(), set()
 
 
+def seen_after(takes):
+    """slurmctld looks after 5, 10, 20, … ms, and then every second, whether nodes have answered."""
+    looks, step = 0.0, 0.005
+    while looks < takes and step < 1:
+        looks, step = looks + step, 2 * step
+    return looks + max(0, ceil(takes - looks))
+
+
 def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
     """Starts of ``jobs`` (dicts with submit, runtime, limit, procs, release, reports, overrun).
 
@@ -107,7 +115,7 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
     beat, wake = second - 1 + beat, second - 1 + wake
     last_full = last_pass = second - floor(full * max(rules.sched_interval, 1))
     last_cycle, asked, changed = second - rules.bf_interval, False, 0
-    now = reported = 0.0
+    now = 0.0
 
     def start(job, nodes):
         nonlocal idle, changed
@@ -140,7 +148,13 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
                 start(job, best_fit(idle & allowed, job["procs"]))
 
     def due(job):
-        return job["freed"] if job["state"] == "completing" else job["end"]
+        return job[{"running": "end", "completing": "freed", "released": "noticed"}[job["state"]]]
+
+    def notice(job):
+        nonlocal over
+        active.remove(job)
+        over += 1
+        main_pass(rules.default_queue_depth)
 
     while over < len(jobs):
         ending = min((due(job) for job in active), default=inf)
@@ -148,17 +162,21 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
         now = min(ending, arriving, beat, wake)
         if now == ending:
             job = next(one for one in active if due(one) == ending)
+            if job["state"] == "released":
+                notice(job)
+                continue
             changed = floor(now)
             if job["state"] == "running":
                 job["state"] = "completing"
-                reported = max(now + job["release"], reported) + job["reports"]
-                job["freed"] = reported
+                takes = job["release"] + job["reports"]
+                job["freed"] = now + takes
+                job["noticed"] = max(job["freed"], now + seen_after(takes))
                 completing |= job["nodes"]
             else:
-                active.remove(job)
+                job["state"] = "released"
                 completing, idle = completing - job["nodes"], idle | job["nodes"]
-                over += 1
-                main_pass(rules.default_queue_depth)
+                if job["noticed"] == job["freed"]:
+                    notice(job)
         elif now == arriving:
             queue.append(jobs[arrived])
             arrived, asked, changed = arrived + 1, True, floor(now)

@@ -28,9 +28,9 @@ def gamma(mean: float, sd: float) -> Law:
 def fit_release(width: npt.ArrayLike, gap: npt.ArrayLike) -> tuple[Law, Law]:
     """Fit laws of the release and of a node's report to (width, gap) of handovers.
 
-    A gap is release + report · width, or longer where the nodes of other jobs reported first; so
-    the line goes through the medians of classes of width (powers of two). Both laws get the
-    relative spread of the gaps about the line: half of the width of their middle 68 %.
+    A gap is release + report · width, or longer where slurmctld noticed later that the nodes were
+    free; so the line goes through the lower quartiles of classes of width (powers of two). Both
+    laws get the relative spread of the gaps on their lower side: median less 16th percentile.
     """
     widths, gaps = np.asarray(width, dtype=np.float64), np.asarray(gap, dtype=np.float64)
     if widths.size == 0:
@@ -38,12 +38,12 @@ def fit_release(width: npt.ArrayLike, gap: npt.ArrayLike) -> tuple[Law, Law]:
     group = np.floor(np.log2(widths))
     kinds = np.unique(group)
     x = np.array([np.median(widths[group == k]) for k in kinds])
-    y = np.array([np.median(gaps[group == k]) for k in kinds])
+    y = np.array([np.quantile(gaps[group == k], 0.25) for k in kinds])
     weight = np.sqrt([np.count_nonzero(group == k) for k in kinds])
     slope, base = np.polyfit(x, y, 1, w=weight) if kinds.size > 1 else (0.0, y[0])
     base, slope = max(0.0, float(base)), max(0.0, float(slope))
     if base + slope == 0.0:
         return NONE, NONE
-    low, high = np.quantile(gaps / (base + slope * widths), (0.16, 0.84))
-    spread = float(high - low) / 2
+    low, middle = np.quantile(gaps / (base + slope * widths), (0.16, 0.5))
+    spread = float(middle - low)
     return gamma(base, spread * base), gamma(slope, spread * slope)

@@ -48,11 +48,9 @@ class Overheads:
         c: from the job's last instruction to the end that the job manager notes.
     submission
         What a submission takes; the next one waits for it.
-    release
-        From the noted end until the first of the job's nodes reports that it is done.
-    report
-        What the report of one node takes; nodes report one after the other, and each can be used
-        again once it has. One draw for all nodes of a job.
+    release, report
+        From the noted end until all of the job's nodes have answered that they are done, and can
+        be used again: release + report · width. One draw of each for a job.
     """
 
     launch: Draws

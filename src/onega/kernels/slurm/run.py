@@ -7,9 +7,9 @@ Slurm 22.05. Its clock has whole seconds; so have starts, limits and plans. What
   second) that is at least ``batch_sched_delay`` after the last such pass. Every
   ``sched_interval`` a beat makes a pass over the whole queue, else over the first
   ``default_queue_depth`` jobs.
-- The end of a job leaves its nodes "completing" until the last of them reports; then they are
-  idle, and a main pass follows at once. Reports come one by one: those of a job that ended before
-  come first.
+- The end of a job leaves its nodes "completing" until the last of them has answered; then they are
+  idle, all at once. The thread that asked them looks after 5, 10, 20, … ms (1 s at most) whether it
+  is over; when it sees that, a main pass follows. Jobs that end together don't wait for each other.
 - A main pass starts jobs in the order of priority until one doesn't fit.
 - The backfill cycle sleeps ``bf_interval`` after its last end, and then in steps of a second until
   something has changed. It goes through the queue with a plan (table of times and nodes): each
@@ -37,7 +37,8 @@ from onega.kernels.slurm.plan import Plan, clear_plan, move_plan, plan_ends_with
 from onega.kernels.types import Floats, Ints, Records
 
 DONE, MORE, STUCK = 0, 1, 2
-PENDING, RUNNING, COMPLETING, OVER = 1, 2, 3, 4
+PENDING, RUNNING, COMPLETING, RELEASED, OVER = 1, 2, 3, 4, 5
+FIRST_LOOK, LONGEST_LOOK = 0.005, 1.0
 BY_MAIN, BY_BACKFILL = 1, 2
 
 
@@ -54,14 +55,15 @@ JOB = np.dtype(
         ("start", "f8"),
         ("end", "f8"),
         ("freed", "f8"),
+        ("noticed", "f8"),
         ("by", "i8"),
     ],
     align=True,
 )
 """A job, in the order of submission: when slurmctld hears of it, how long it runs from the noted
 start, its limit in seconds, its nodes, how long after its end they begin to report and how long
-their reports take, what its end is late by; its state, start, end, when its nodes were free again,
-and who started it."""
+their reports take, what its end is late by; its state, start, end, when its nodes were free again
+and when that was noticed, and who started it."""
 
 RULES = np.dtype(
     [
@@ -94,7 +96,6 @@ CLOCK = np.dtype(
         ("last_cycle", "f8"),
         ("asked", "i8"),
         ("changed", "f8"),
-        ("reported", "f8"),
         ("arrived", "i8"),
         ("pending", "i8"),
         ("running", "i8"),
@@ -111,8 +112,8 @@ CLOCK = np.dtype(
     align=True,
 )
 """The time; the next beat of the background loop and the next waking of the backfill cycle; when
-passes and cycles last were; whether a pass was asked for; when anything last changed; until when
-nodes report; numbers of jobs. Then what saves work: how many jobs of the queue the plan has (−1: it
+passes and cycles last were; whether a pass was asked for; when anything last changed;
+numbers of jobs. Then what saves work: how many jobs of the queue the plan has (−1: it
 is void), until when cycles start nobody, and how the loops stood at an earlier full pass."""
 
 
@@ -316,9 +317,21 @@ def _next_end(state: State) -> tuple[float, int]:
     for place in range(state.clock[0].running):
         job = state.jobs[state.active[place]]
         when = job.end if job.state == RUNNING else job.freed
+        if job.state == RELEASED:
+            when = job.noticed
         if when < best:
             best, which = when, place
     return best, which
+
+
+@part
+def _looks(takes: float) -> float:
+    """Return after how long it is seen that something which takes so long is over."""
+    step, seen = FIRST_LOOK, 0.0
+    while seen < takes and step < LONGEST_LOOK:
+        seen += step
+        step *= 2.0
+    return seen + max(0.0, np.ceil((takes - seen) / LONGEST_LOOK)) * LONGEST_LOOK
 
 
 @part
@@ -326,20 +339,33 @@ def _end_or_release(state: State, place: int) -> None:
     c = state.clock[0]
     number = state.active[place]
     job = state.jobs[number]
+    if job.state == RELEASED:
+        _notice(state, place)
+        return
     c.changed = np.floor(c.now)
     c.planned = -1
     changes(c)
     if job.state == RUNNING:
         job.state = COMPLETING
-        c.reported = max(c.now + job.release, c.reported) + job.reports
-        job.freed = c.reported
+        takes = job.release + job.reports
+        job.freed = c.now + takes
+        job.noticed = max(job.freed, c.now + _looks(takes))
         for word in range(state.idle.size):
             state.completing[word] |= state.nodes[number, word]
         return
-    job.state = OVER
+    job.state = RELEASED
     for word in range(state.idle.size):
         state.completing[word] &= ~state.nodes[number, word]
         state.idle[word] |= state.nodes[number, word]
+    if job.noticed == job.freed:
+        _notice(state, place)
+
+
+@part
+def _notice(state: State, place: int) -> None:
+    """See that a job's nodes are free again: a main pass."""
+    c = state.clock[0]
+    state.jobs[state.active[place]].state = OVER
     c.running -= 1
     # In the order of the starts: of jobs that end at one instant the first that started is first.
     shift(state.active, place, place + 1, c.running - place)

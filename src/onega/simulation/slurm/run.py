@@ -45,11 +45,9 @@ class SlurmDelays:
         What it takes to submit the job; the next submission waits for it.
     overrun
         From the end of the job's own work until slurmctld notes its end.
-    release
-        From then on until the first of its nodes reports that it is done.
-    reports
-        What the reports of its nodes take; jobs that end together share this: the reports of one
-        come after those of the other. Then its nodes are idle again.
+    release, reports
+        From then on until the first of its nodes has answered that it is done, and from there to
+        the last answer. Then its nodes are idle again.
     """
 
     submission: Floats
@@ -226,7 +224,7 @@ def _run(
         clock,
         jobs,
         np.zeros(jobs.size, np.int64),
-        np.zeros(min(jobs.size, nodes), np.int64),
+        np.zeros(jobs.size, np.int64),
         every.copy(),
         np.zeros(words, np.uint64),
         np.zeros((jobs.size, words), np.uint64),
