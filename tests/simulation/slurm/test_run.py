@@ -185,7 +185,8 @@ def test_what_the_model_cannot_hold_is_refused_in_a_line():
     many = workload([0] * 9, [1] * 9, [2**31 - 1] * 9, [60] * 9)
     with pytest.raises(onega.SimulationError, match="GiB"):
         onega.simulate(many, 2**31 - 1, "slurm")
-    late = workload([0, 1e17], [1, 1], [1, 1], [60, 60])
+    # Many jobs of the longest run time that a log may have come to more than it can count.
+    late = workload([0] * 2000, [1e12] * 2000, [1] * 2000, [60] * 2000)
     with pytest.raises(onega.SimulationError, match="counts seconds"):
         onega.simulate(late, 4, "slurm")
     with pytest.raises(onega.SimulationError, match="bf_interval is a number from 1 to 10800"):
