@@ -14,6 +14,7 @@ from onega.core.machine.assumed import assumed_power
 from onega.core.units import humanise_seconds
 from onega.pages import Facts, Picture, to_html, to_markdown
 from onega.queueing.sentences import percent
+from onega.report.sections.settings import _clock_tables
 from onega.report.settings import SLOW, compare_settings
 
 SECTIONS = ["short", "load", "people", "time", "capacity", "settings", "adequacy", "made"]
@@ -352,3 +353,37 @@ def test_a_size_that_can_t_be_right_is_the_first_thing_said():
     assert all(one <= 100 for one in shares)
     right = onega.site_report(hourly(), replicates=2, policies=("fcfs", "easy"))
     assert right.summary()["size_warning"] is None
+
+
+def test_a_rule_that_explains_nothing_does_not_stand_for_the_present_one(log):
+    """Random waits: whichever rule is nearest is so by chance, and EASY is the usual one."""
+    made = onega.site_report(log, policies=("spf+easy", "easy", "fcfs"), replicates=2)
+    results = made.answers.site.results
+    assert all(one.summary()["skill"] <= 0 for one in results.values())
+    assert made.answers.settings.present == "easy"
+    assert "stands for the present rule" in to_markdown(made.document())
+    given = onega.site_report(log, policies=("easy", "fcfs"), present="fcfs", replicates=2)
+    assert given.answers.settings.present == "fcfs"
+
+
+def test_energy_and_what_is_saved_of_it_are_one_number(settings):
+    """In the table of clocks, saved is what the energies beside it say."""
+    table = next(_clock_tables(settings))
+    energy = [float(row[1].split()[0].replace(",", "")) for row in table.rows]
+    saved = [float(row[2].split()[0]) for row in table.rows[1:]]
+    for value, share in zip(energy[1:], saved, strict=True):
+        assert 100 * (1 - value / energy[0]) == pytest.approx(share, abs=0.6)
+
+
+def test_no_room_is_left_where_the_filled_machine_is_asked_for_too_much():
+    hour = 3600.0
+    submit = np.concatenate([np.arange(3) * 24 * hour, 72 * hour + np.arange(500) * 0.24 * hour])
+    columns = {"submit": submit, "runtime": np.full(503, hour), "procs": np.full(503, 2)}
+    late = onega.Workload(columns).with_machine(8)
+    made = onega.site_report(late, policies=("fcfs", "easy"), replicates=2)
+    facts = [block for section in made.document().sections for block in section.blocks]
+    room = [one for block in facts if isinstance(block, Facts) for one in block.items
+            if one.label == "Room left under EASY"]  # fmt: skip
+    assert room[0].value == "None"
+    notes = to_markdown(made.document())
+    assert "This log differs: the run times" in notes  # in one sentence, not a list of its own

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from onega.core.units import humanise_seconds
 from onega.figures.theme import (
     BLUE,
     GREY,
@@ -45,7 +46,7 @@ def along(result: Adequacy | SiteAdequacy) -> go.Figure:
             x=[p.jobs for p in points], y=[p.P for p in points], name=name, mode="lines",
             line={"width": 2.2 if number == 0 else 1.6},
             customdata=[p.different for p in points],
-            hovertemplate="first %{x:,} jobs: P = %{y:,.4g} s, %{customdata:,} different"
+            hovertemplate="first %{x:,} jobs: P = %{y:,.4~r} s, %{customdata:,} different"
             f"<extra>{name}</extra>",
         )  # fmt: skip
     first = next(iter(_named(result).values()))
@@ -78,7 +79,11 @@ def waits(result: Adequacy | SiteAdequacy, *, points: int = _POINTS) -> go.Figur
         scatter(
             x=x, y=y, mode="markers", showlegend=False, customdata=pairs.job[::step],
             marker={"size": 5, "color": BLUE, "opacity": 0.45},
-            hovertemplate="job %{customdata}: %{x:,.4g} s real, %{y:,.4g} s model<extra></extra>",
+            text=[
+                f"{humanise_seconds(real)} real, {humanise_seconds(model)} model"
+                for real, model in zip(pairs.real.wait[::step], pairs.model.wait[::step])
+            ],
+            hovertemplate="job %{customdata}: %{text}<extra></extra>",
         )
     )  # fmt: skip
     figure.update_xaxes(time_axis("real wait"))
@@ -106,7 +111,8 @@ def distribution(result: Adequacy | SiteAdequacy) -> go.Figure:
         figure.add_scatter(
             x=np.maximum(np.quantile(wait, share), 0.5), y=100 * share, name=name, mode="lines",
             line=line,
-            hovertemplate="%{y:.1f} % wait at most %{x:,.4g} s<extra>" + name + "</extra>",
+            text=[humanise_seconds(one) for one in np.quantile(wait, share)],
+            hovertemplate="%{y:.1f} % wait at most %{text}<extra>" + name + "</extra>",
         )  # fmt: skip
     figure.update_xaxes(time_axis("wait"))
     figure.update_yaxes({**axis("jobs that wait no longer", "%"), "range": [0, 101]})

@@ -32,12 +32,13 @@ def cdf(result: Comparison | ModelComparison) -> go.Figure:
     names = ("procs", "runtime", "gap")
     figure = make_subplots(cols=3, horizontal_spacing=0.06, shared_yaxes=True)
     for column, name in enumerate(names, start=1):
+        unit = "processors" if name == "procs" else "s"
         for place, side in enumerate((real, *others)):
             x, y = _steps(getattr(side, name))
             figure.add_scatter(
                 x=x, y=100 * y, row=1, col=column, name=side.name, legendgroup=str(place),
                 mode="lines", showlegend=column == 1, line={**_line(place), "shape": "hv"},
-                hovertemplate="%{y:.1f} % at most %{x:,.4g}<extra>" + side.name + "</extra>",
+                hovertemplate=f"%{{y:.1f}} % at most %{{x:,.4~r}} {unit}<extra>{side.name}</extra>",
             )  # fmt: skip
     figure.update_xaxes(power_axis("width", "processors", _between(real.procs)), col=1)
     figure.update_xaxes(nticks=8, tickangle=0, col=1)

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from onega.core.errors import TraceError
-from onega.core.units import clock_words, humanise_seconds
+from onega.core.units import clock_words, humanise_seconds, percent
 from onega.figures import theme
 from onega.figures.theme import BLUE, GREEN, ORANGE, SKY, axis, bars, styled
 
@@ -72,7 +72,7 @@ def widths(description: Description) -> go.Figure:
     between = (shape.widths[0].width, shape.widths[-1].width)
     figure.update_xaxes(theme.power_axis("width", "processors", between), range=ends)
     figure.update_yaxes(axis("share of jobs", "%"))
-    note = f"{shape.serial:.0%} serial, {shape.power_of_two:.0%} powers of two"
+    note = f"{percent(shape.serial)} serial, {percent(shape.power_of_two)} powers of two"
     return styled(figure, "Widths", note).update_layout(barmode="overlay")
 
 

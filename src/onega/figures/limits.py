@@ -77,7 +77,7 @@ def p_serv(result: Limits, widths: Sequence[str] = (), points: int = 200) -> go.
             name=f"widths {law.name}",
             showlegend=True,
             line={"color": colour, "width": 2.5},
-            hovertemplate="limit %{x:.4g} s: %{y:.4f}<extra>" + law.name + "</extra>",
+            hovertemplate="limit %{x:,.4~r} s: %{y:.4f}<extra>" + law.name + "</extra>",
         )
     if result.critical_limit <= last:
         figure.add_scatter(
@@ -86,7 +86,7 @@ def p_serv(result: Limits, widths: Sequence[str] = (), points: int = 200) -> go.
             mode="markers",
             marker={"color": RED, "size": 10},
             name=f"{result.target:g} at {humanise_seconds(result.critical_limit)}",
-            hovertemplate="critical limit %{x:.6g} s<extra></extra>",
+            hovertemplate="critical limit %{x:,.6~r} s<extra></extra>",
         )
     figure.update_xaxes(axis("mean limit", "s"), range=[0, last])
     figure.update_yaxes(axis("P_serv, requests served whole"), range=[0, 1.02])

@@ -27,7 +27,7 @@ _SHARE = np.linspace(0, 1, 1001)
 
 def time_cdfs(curves: Mapping[str, Floats], title: str) -> go.Figure:
     """Distribution functions of times over each other (Figs 4.3, 4.5, 4.6 of Song 2006)."""
-    figure = _cdfs(curves, "%{y:.1f} % at most %{x:,.4g} s")
+    figure = _cdfs(curves, "%{y:.1f} % at most %{x:,.4~r} s")
     figure.update_xaxes(time_axis("estimated run time"))
     return styled(figure, "Estimated run times", title)
 
@@ -65,12 +65,12 @@ def beta_shapes(
         figure.add_scatter(
             x=runtime, y=points, mode="markers", name=f"{name} of a class",
             marker={"color": colour, "size": 8},
-            hovertemplate=f"%{{x:,.3g}} s: {name} = %{{y:.3g}}<extra></extra>",
+            hovertemplate=f"%{{x:,.3~r}} s: {name} = %{{y:,.3~r}}<extra></extra>",
         )  # fmt: skip
         figure.add_scatter(
             x=at, y=fitted, mode="lines", name=f"{name} as fitted",
             line={"color": colour, "width": 1.8},
-            hovertemplate=f"%{{x:,.3g}} s: {name} = %{{y:.3g}}<extra></extra>",
+            hovertemplate=f"%{{x:,.3~r}} s: {name} = %{{y:,.3~r}}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(time_axis("run time"))
     figure.update_yaxes(axis("shape of the Beta law"), type="log")
@@ -105,7 +105,7 @@ def trade_off(table: pl.DataFrame) -> go.Figure:
             x=hours, y=table["mean_power"], mode="lines+markers", showlegend=False,
             line={"color": BLUE, "width": 1.5}, marker={"size": 7, "color": BLUE},
             customdata=table["threshold"],
-            hovertemplate="k = %{customdata:,.0f}: %{x:.4g} h, %{y:.5g}<extra></extra>",
+            hovertemplate="k = %{customdata:,.0f}: %{x:,.4~r} h, %{y:,.5~r}<extra></extra>",
         )
     )  # fmt: skip
     for row in (0, table.height // 3, 2 * table.height // 3, table.height - 1):
@@ -128,7 +128,7 @@ def measure_along(sizes: list[int], curves: Mapping[str, list[float]]) -> go.Fig
             line = {"color": INK, "width": 2, "dash": "dash"}
         figure.add_scatter(
             x=sizes, y=values, mode="lines+markers", name=name, line=line,
-            hovertemplate="first %{x:,} jobs: P = %{y:.4g} s<extra>" + name + "</extra>",
+            hovertemplate="first %{x:,} jobs: P = %{y:,.4~r} s<extra>" + name + "</extra>",
         )  # fmt: skip
     figure.update_xaxes({**axis("first jobs of the stream"), **LOG_TICKS})
     figure.update_yaxes(axis("P", "seconds"), rangemode="tozero")

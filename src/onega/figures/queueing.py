@@ -144,6 +144,16 @@ def utilisation(result: Stability, sizes: Any = None) -> go.Figure:  # noqa: ANN
             name="asked for",
             hovertemplate="%{x:,} servers: %{y:.1f} % asked for<extra></extra>",
         )
+    if result.window_load is not None and result.peak_load == result.window_load:
+        top = max(top, min(150.0, 105 * result.window_load))
+        figure.add_scatter(
+            x=curve["procs"],
+            y=100 * result.window_load * result.procs / curve["procs"],
+            mode="lines",
+            line={"color": RED, "width": 2, "dash": "dot"},
+            name="asked for while the log shows it filled",
+            hovertemplate="%{x:,} servers: %{y:.1f} % asked for, while filled<extra></extra>",
+        )
     figure.add_scatter(
         x=[result.procs],
         y=[100 * result.utilisation_at_limit],

@@ -58,7 +58,7 @@ def workload(schedule: Schedule, window: Window | None = None) -> go.Figure:
     both = np.column_stack([fallen, table["workload"].to_numpy()]).ravel()
     kept = extremes(both_times, both)
     hours = both[kept] / 3600
-    hover = "%{y:,.4g} h of work<extra></extra>"
+    hover = "%{y:,.4~r} h of work<extra></extra>"
     figure.add_trace(_line(clock.place(both_times[kept]), hours, hover, INK), row=1, col=1)
     _thresholds(figure, schedule)
     running = table["running"].to_numpy().astype(np.float64)
@@ -127,7 +127,7 @@ def power(schedule: Schedule, window: Window | None = None) -> go.Figure:
         ("busy processors", by_busy, ORANGE),
     ):
         mean = means(time, drawn, edges) / scale
-        area = _area(clock, edges, mean, f"%{{y:,.4g}} {unit}", colour, stack="power")
+        area = _area(clock, edges, mean, f"%{{y:,.4~r}} {unit}", colour, stack="power")
         area.update(name=name, showlegend=True)
         figure.add_trace(area)
     overall = float(means(time, watts, time[[0, -1]])[0]) / scale

@@ -93,10 +93,10 @@ def surface(
             x=[_mark(one) for one in across],
             y=[_mark(one) for one in down],
             z=z,
-            texttemplate="%{z:.3g}" if len(across) * len(down) <= 150 else None,
+            texttemplate="%{z:,.3~r}" if len(across) * len(down) <= 150 else None,
             colorscale="Blues",
             colorbar={"title": {"text": scaled.unit or ""}},
-            hovertemplate=f"{x} %{{x}}, {y} %{{y}}: %{{z:.4g}}<extra></extra>",
+            hovertemplate=f"{x} %{{x}}, {y} %{{y}}: %{{z:,.4~r}}<extra></extra>",
         )
     )
     figure.update_xaxes(axis(_words(x)), type="category")
@@ -135,7 +135,7 @@ def trade_off(
             name=name,
             marker={"color": COLOURS[number % len(COLOURS)], "size": 9, "opacity": 0.8},
             customdata=told,
-            hovertemplate="%{customdata}<br>%{x:.4g}, %{y:.4g}<extra></extra>",
+            hovertemplate="%{customdata}<br>%{x:,.4~r}, %{y:,.4~r}<extra></extra>",
             showlegend=name is not None,
         )
     figure.update_xaxes(across.axis(), rangemode="tozero")
@@ -250,7 +250,7 @@ def _add_line(
         line={"color": colour, "width": 2.5},
         marker={"size": 7},
         showlegend=name is not None,
-        hovertemplate=f"{x} %{{x}}: %{{y:.4g}}<extra>{name or ''}</extra>",
+        hovertemplate=f"{x} %{{x}}: %{{y:,.4~r}}<extra>{name or ''}</extra>",
     )
 
 
@@ -271,7 +271,7 @@ def _add_bars(
         }
         if several
         else None,
-        hovertemplate=f"%{{x}}: %{{y:.4g}}<extra>{name or ''}</extra>",
+        hovertemplate=f"%{{x}}: %{{y:,.4~r}}<extra>{name or ''}</extra>",
     )
 
 

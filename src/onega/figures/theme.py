@@ -75,6 +75,8 @@ def styled(
     )
     figure.update_xaxes(showline=True, linecolor="#9aa5b1", gridcolor="#eef1f4", zeroline=False)
     figure.update_yaxes(showline=False, gridcolor="#e4e7eb", zeroline=False)
+    # 10,000, not 10k or 10000: as in the tables beside.
+    figure.update_yaxes(separatethousands=True, exponentformat="none")
     return figure
 
 

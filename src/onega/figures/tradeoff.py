@@ -132,7 +132,7 @@ def changes(result: TradeOff) -> go.Figure:
             mode="lines+markers",
             line={"color": colour, "width": 2.5},
             name=measure.words,
-            hovertemplate="%{x}: %{y:+.3g} %<extra></extra>",
+            hovertemplate="%{x}: %{y:+,.3~r} %<extra></extra>",
         )
     figure.add_hline(y=0, line={"color": INK, "dash": "dash", "width": 1})
     figure.update_xaxes(axis("threshold k, seconds of remaining work" if ladder else "machine"))

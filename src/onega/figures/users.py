@@ -19,7 +19,7 @@ _MOST: Final = 4000
 """Points drawn per group."""
 
 _SHARES: Final = {
-    "share_of_area": "area",
+    "share_of_area": "processor time",
     "share_of_jobs": "jobs",
     "share_of_users": "users",
 }

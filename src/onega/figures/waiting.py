@@ -20,7 +20,7 @@ def queue(result: Waiting) -> go.Figure:
     size = max(2, int(np.count_nonzero(above > 1e-3)))
     shares = result.queue[:size]
     figure = go.Figure(
-        bars(list(range(size)), (100 * shares).tolist(), "%{x} waiting: %{y:.3g} % of the time")
+        bars(list(range(size)), (100 * shares).tolist(), "%{x} waiting: %{y:,.3~r} % of the time")
     )
     figure.add_vline(x=result.mean_waiting, line={"color": RED, "dash": "dash", "width": 1.5})
     figure.add_annotation(
@@ -61,7 +61,7 @@ def load(result: Waiting, points: int = 16) -> go.Figure:
             mode="lines",
             line={"color": BLUE, "width": 2.5},
             showlegend=False,
-            hovertemplate="ρ = %{x:.3f}: mean wait %{y:.4g} s<extra></extra>",
+            hovertemplate="ρ = %{x:.3f}: mean wait %{y:,.4~r} s<extra></extra>",
         )
     )
     figure.add_scatter(
@@ -70,7 +70,7 @@ def load(result: Waiting, points: int = 16) -> go.Figure:
         mode="markers",
         marker={"color": RED, "size": 11},
         name=f"ρ = {result.rho:.3g}: mean wait {humanise_seconds(result.mean_wait)}",
-        hovertemplate="mean wait %{y:.4g} s<extra></extra>",
+        hovertemplate="mean wait %{y:,.4~r} s<extra></extra>",
     )
     figure.update_xaxes(axis("ρ, arrival rate over the largest stable one"), range=[0, 1])
     figure.update_yaxes(axis("mean wait", "s"), rangemode="tozero")

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onega.core.types import Floats
+from onega.core.units import percent
 from onega.core.workload.report import Report
 from onega.queueing.widths import Widths
 
@@ -197,8 +198,8 @@ def _independent_widths(jobs: Jobs, law: Widths) -> Check:
     spread = (count - 1) * (chance - chance**2) + 2 * (count - 2) * (triple - chance**2)
     p = _normal_p((repeats - chance) * (count - 1) / math.sqrt(spread)) if spread > 1e-9 else 1.0
     words = (
-        f"{repeats:.0%} of the jobs are as wide as the job before them, "
-        f"by chance {chance:.0%} would be (normal test {p_words(p)})"
+        f"{percent(repeats)} of the jobs are as wide as the job before them, "
+        f"by chance {percent(chance)} would be (normal test {p_words(p)})"
     )
     holds = abs(repeats - chance) < 0.05 and p >= LEVEL
     measures = {"repeats": repeats, "by_chance": chance}

@@ -135,7 +135,7 @@ def _sampling(result: Stability) -> list[str]:
     estimates = result.estimates
     if estimates is None:
         return []
-    level = f"{estimates.confidence:.0%}"
+    level = percent(estimates.confidence)
     if result.load_ratio_ci is not None and result.usable is not None:
         low, high = result.load_ratio_ci
         what = "asked for / usable"
@@ -148,11 +148,17 @@ def _sampling(result: Stability) -> list[str]:
         return []
     said = (
         f"That is about the {estimates.jobs:,} jobs of this log; over other logs like it {what} "
-        f"lies between {low:.3g} and {high:.3g} with {level} confidence"
+        f"lies between {low:.3g} and {_apart_from_one(high)} with {level} confidence"
     )
     if low < 1 < high:
         return [f"{said}: it is too short, or too bursty, to promise the answer for other weeks."]
     return [f"{said}."]
+
+
+def _apart_from_one(value: float) -> str:
+    """Write a ratio with three digits, more if it would look like 1 and isn't."""
+    digits = next((one for one in range(3, 8) if f"{value:.{one}g}" != "1"), 3)
+    return f"{value:.{digits}g}"
 
 
 def _assumptions(result: Stability) -> list[str]:

@@ -92,9 +92,16 @@ class Settings:
         count = len(self.replicates)
         if self.replicates.resampled:
             return f"{count} resamples of the log's weeks"
+        return f"{count} samples of a model fitted to the log"
+
+    @property
+    def why_replicated(self) -> str:
+        """Why the replicates are what they are, where that isn't the usual."""
+        if self.replicates.resampled:
+            return ""
         return (
-            f"{count} samples of a model fitted to the log ({SHORT_LOG_MODEL}), which is too short "
-            "for resampling its weeks"
+            f" They are samples of a model ({SHORT_LOG_MODEL}), as the log is too short for its "
+            "weeks to be resampled."
         )
 
     def interval(self, measure: str, setting: str) -> Interval:

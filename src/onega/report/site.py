@@ -192,14 +192,14 @@ class SiteReport:
         if times is None:
             return
         rule, wait = Policy.parse(found.present).words, found.value("mean(wait)", found.present)
-        said = (
-            f"Of the rules simulated on the same jobs, “{rule}” comes nearest to what happened: "
-            f"its mean wait is {humanise_seconds(wait)}, {times:.2g} times the observed one."
-        )
+        said = f"In the simulation “{rule}” stands for the present rule"
+        if self.answers.site is not None and found.present == self.answers.site.best:
+            said += ", as it comes nearest to what happened"
+        said += f": its mean wait is {humanise_seconds(wait)}, {times:.2g} times the observed one."
         if times < OPTIMISTIC:
             said += (
-                " The simulation is optimistic, as it knows less that gets in the way than there "
-                "is: what follows compares simulations with each other, never with what happened."
+                " The simulation is optimistic, as much that holds up real jobs isn't in it: what "
+                "follows compares simulations with each other, never with what happened."
             )
         yield said
 

@@ -16,6 +16,7 @@ from onega.core.policy import MULTIFACTOR, SLURM, Knowledge, Policy
 from onega.core.rng import Rng, seed_sequence
 from onega.core.schedule.common import comparable_jobs
 from onega.core.schedule.schedule import Schedule
+from onega.core.units import humanise_seconds, percent
 from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload
 
@@ -88,13 +89,15 @@ class SiteAdequacy(Plottable):
         figures = result.summary()
         off = figures["mean_wait_model"] / max(figures["mean_wait_real"], 1e-9)
         if figures["skill"] > 0:
-            worth = f"it explains {figures['skill']:.0%} of what the mean of each width leaves open"
+            explained = percent(figures["skill"])
+            worth = f"it explains {explained} of what the mean of each width leaves open"
         else:
             worth = "that is no nearer than the mean wait of each width would be"
         return (
-            f"Nearest is {self.best}: P = {result.P:,.0f} s against {figures['baseline_P']:,.0f} s "
-            f"for the mean wait of each width class; {worth}. Its mean wait is {off:.2f} times the "
-            f"observed one. Not described, and so not simulated: {'; '.join(self.not_described)}."
+            f"Nearest is {self.best}: P = {humanise_seconds(result.P)} against "
+            f"{humanise_seconds(figures['baseline_P'])} for the mean wait of each width; "
+            f"{worth}. Its mean wait is {off:.2f} times the observed one. Not described, and so "
+            f"not simulated: {'; '.join(self.not_described)}."
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from onega.core.machine.cluster import Power
-from onega.core.units import quantity
+from onega.core.units import count_of, quantity
 
 NODE_BUSY: Final = (300.0, 500.0)
 NODE_IDLE: Final = (160.0, 180.0)
@@ -53,7 +53,7 @@ def assumed_power(
 def _processors_per_node(procs: int, nodes: int | None) -> tuple[float, str]:
     """Return how many processors share a node's watts, and how that is known."""
     if nodes is not None and 0 < nodes <= procs:
-        return procs / nodes, f"{nodes:,} nodes of {quantity(procs / nodes)} processors"
+        return procs / nodes, f"{nodes:,} nodes of {count_of(procs / nodes, 'processor')}"
     if procs > MOST_SOCKETS:
         return CORES, f"nodes of {CORES} cores, as the log doesn't tell its nodes"
     return SOCKETS, f"nodes of {SOCKETS} processors, as the log doesn't tell its nodes"

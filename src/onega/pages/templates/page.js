@@ -36,7 +36,7 @@
   const inTheme = (text) => (!dark.matches || window.matchMedia("print").matches ? text
     : text.replaceAll("#1f2933", "#e4eaf0").replaceAll("#52606d", "#9dabb8").replaceAll("#9aa5b1", "#6b7885")
       .replaceAll("#eef1f4", "#2a3641").replaceAll("#e4e7eb", "#2a3641").replaceAll("#0072B2", "#58a9e0")
-      .replaceAll("rgba(255,255,255,0.8)", "rgba(0,0,0,0)"));
+      .replaceAll("rgba(255,255,255,0.8)", "rgba(16,21,28,0.8)"));
   const places = [...document.querySelectorAll(".plot")];
   const draw = (place) => {
     if (place.dataset.drawn) return Promise.resolve();

@@ -72,7 +72,8 @@ def _facts(answers: Answers) -> Iterator[Fact]:
             f"{found.procs:,}.",
         )
     if found.offered_load is not None and "easy" in answers.saturation:
-        yield _room_left(found.offered_load, answers.saturation["easy"].utilisation_at_limit)
+        peak = max(found.offered_load, found.window_load or 0.0)
+        yield _room_left(peak, answers.saturation["easy"].utilisation_at_limit)
 
 
 def _room_left(load: float, limit: float) -> Fact:
@@ -122,8 +123,10 @@ def _every(rate: float | None) -> str:
 
 def _sentences(answers: Answers) -> Iterator[str]:
     assert answers.stability is not None
-    for sentence in answers.stability.sentences():
-        yield sentence.strip().removeprefix("• ")
+    said = answers.stability.sentences()
+    differs = [one.strip().removeprefix("• ") for one in said if one.startswith("  •")]
+    for sentence in (one for one in said if not one.startswith("  •")):
+        yield f"{sentence} {' '.join(differs)}" if sentence.endswith(":") else sentence
     how = "was" if answers.observed else "would have been, under EASY,"
     share = answers.measured["window_utilisation"]
     yield f"The machine {how} {percent(share)} busy{overfull(share)}, {answers.over}."

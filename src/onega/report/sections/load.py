@@ -9,7 +9,7 @@ from onega.core.units import humanise_seconds, quantity
 from onega.pages import Block, Fact, Facts, Paragraph, Picture, Section, Table
 from onega.queueing.sentences import percent
 from onega.report.answers import Answers
-from onega.traces.description.sentences import opening
+from onega.traces.description.sentences import opening, share
 from onega.traces.description.shares import SHOWN
 
 
@@ -129,10 +129,10 @@ def _share_tables(answers: Answers) -> Iterator[Table]:
             (
                 row.name,
                 f"{row.jobs:,}",
-                percent(row.job_share),
+                share(row.job_share),
                 f"{row.hours:,.0f}",
-                "–" if row.hour_share is None else percent(row.hour_share),
-                "–" if row.cumulative is None else percent(row.cumulative),
+                share(row.hour_share),
+                share(row.cumulative),
             )
             for row in shown
         )
@@ -150,14 +150,14 @@ def _active_users(answers: Answers) -> Table:
         (
             row.name,
             f"{row.jobs:,}",
-            percent(row.job_share),
-            "–" if row.area_share is None else percent(row.area_share),
+            share(row.job_share),
+            share(row.area_share),
             "–" if row.mean_width is None else f"{row.mean_width:.1f}",
             humanise_seconds(row.mean_runtime),
         )
         for row in users.active
     )
-    columns = ("", "jobs", "of all jobs", "of processor time", "mean width, processors",
+    columns = ("user", "jobs", "of all jobs", "of processor time", "mean width, processors",
                "mean run time")  # fmt: skip
     return Table("The users with the most jobs", columns, rows)
 

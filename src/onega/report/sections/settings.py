@@ -88,7 +88,7 @@ def policy_facts(found: Settings) -> Iterator[Fact]:
     if best == found.present:
         yield Fact(
             "Another scheduling rule",
-            "no gain",
+            "No gain",
             f"None of the rules simulated has a shorter mean wait than the present one does "
             f"({_words(found.present)}), on average over {found.replicated}.",
         )
@@ -100,7 +100,7 @@ def policy_facts(found: Settings) -> Iterator[Fact]:
     unsure = "" if sure else " That may be chance: the range includes no gain at all."
     yield Fact(
         "Another scheduling rule",
-        f"{mean} less" if sure else "no sure gain",
+        f"{mean} less" if sure else "No sure gain",
         f"mean wait with {_words(best)} than with the present rule, both simulated: "
         f"{'' if sure else f'{mean} less '}on average over {found.replicated}, where it is "
         f"{between} less.{unsure}",
@@ -142,7 +142,7 @@ def _replicates_table(found: Settings) -> Table:
         "All figures are of the replicates, none is of the log itself: they say how far an answer "
         "depends on the jobs that happened to come. Resampled weeks break up crowds that last for "
         "several weeks, so that these waits may be shorter than the log's. A change whose range "
-        "includes 0 may be chance."
+        f"includes 0 may be chance.{found.why_replicated}"
     )
     return Table(f"Rules, over {found.replicated}", columns, tuple(rows), note)
 
@@ -172,7 +172,7 @@ def _ratio(value: float) -> str:
 
 
 def _range(spread: Interval) -> str:
-    return f"{humanise_seconds(spread.low)} to {humanise_seconds(spread.high)}"
+    return f"{humanise_seconds(spread.low)} to {humanise_seconds(spread.high)}".replace("-", "−")
 
 
 def _histories(answers: Answers, found: Settings) -> dict[str, Schedule]:
@@ -217,32 +217,41 @@ def _clock_words(answers: Answers, found: Settings) -> str:
         return f"Energy: the machine's own rate control against the full clock. {source}"
     low, high = (humanise_seconds(one) for one in found.thresholds)
     return (
-        f"Energy: what a clock at {SLOW:.0%} of the full one would save. “At low load” means: the "
-        f"clock goes down when the remaining run time of all jobs in the system together sinks to "
-        f"{low}, and up again when it passes {high} (half of its mean, and its mean). {source}"
+        f"Energy: what a clock at {percent(SLOW)} of the full one would save. “At low load” means: "
+        f"the clock goes down when the remaining run time of all jobs in the system together sinks "
+        f"to {low}, and up again when it passes {high} (half of its mean, and its mean). {source}"
     )
 
 
 def _clock_tables(found: Settings) -> Iterator[Table]:
     """One table of the log's own figures, one of the replicates'."""
     rows = []
+    full = found.machine(found.present)
     for name in found.clocks:
         summary = found.on_log[name].summary() | found.machine(name)
         first = name == found.present
+        same_work = full["effective_load"] / summary["effective_load"]
         rows.append(
             (
                 f"{name}, full clock" if first else name,
-                humanise_energy(summary["energy"]),
+                humanise_energy(summary["energy"] * same_work),
                 "–" if first else percent(found.saved_on_log(name)),
                 humanise_power(summary["mean_power"]),
                 humanise_seconds(summary["mean_wait"]),
                 humanise_seconds(summary["mean_response"]),
             )
         )
-    columns = ("setting", "energy", "saved", "mean power", "mean wait", "mean wait + run")
+    columns = (
+        "setting",
+        "energy for the same work",
+        "saved",
+        "mean power",
+        "mean wait",
+        "mean wait + run",
+    )
     note = (
-        "Energy and mean power are over the log's window, not its ends. Saved: of the energy per "
-        "work done there, as a slower clock puts work off beyond the window's end."
+        "Energy and mean power are over the log's window, not its ends. Energy is for the work "
+        "that the full clock does there, as a slower clock puts work off beyond the window's end."
     )
     yield Table("Clocks, on this log", columns, tuple(rows), note)
     rows = []
@@ -258,4 +267,5 @@ def _clock_tables(found: Settings) -> Iterator[Table]:
 def _two_shares(spread: Interval) -> tuple[str, str]:
     """Write both ends of a range of shares, to the digit that tells them apart."""
     digits = 0 if spread.high - spread.low > 0.03 else 1
-    return f"{100 * spread.low:.{digits}f}", f"{100 * spread.high:.{digits}f} %"
+    low, high = (f"{100 * end:.{digits}f}".replace("-", "−") for end in (spread.low, spread.high))
+    return low, f"{high} %"
