@@ -14,7 +14,10 @@ import onega
 
 PARTS = {
     "logs": ("Logs and workloads", ("onega.traces", "onega.core.workload")),
-    "machines": ("Machines and policies", ("onega.core.machine", "onega.core.policy")),
+    "machines": (
+        "Machines and policies",
+        ("onega.core.machine", "onega.core.policy", "onega.machine"),
+    ),
     "schedules": ("Simulations and schedules", ("onega.simulation", "onega.core.schedule")),
     "models": ("Workload models", ("onega.models",)),
     "comparison": ("Comparisons and adequacy", ("onega.comparison",)),
@@ -49,7 +52,11 @@ def _page(title: str, names: list[str]) -> str:
     for name in names:
         thing = getattr(onega, name)
         if isinstance(thing, ModuleType):
-            inner = [f"{name}.{word}" for word in getattr(thing, "__all__", ())]
+            inner = [
+                f"{name}.{word}"
+                for word in getattr(thing, "__all__", ())
+                if word not in onega.__all__
+            ]
             parts += [_entry(one, getattr(thing, one.rpartition(".")[2])) for one in inner]
         else:
             parts.append(_entry(name, thing))

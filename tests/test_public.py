@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import os
 import re
@@ -64,7 +65,7 @@ import onega
 for module in pkgutil.walk_packages(onega.__path__, "onega."):
     import_module(module.name)
 modules = {name for name in onega.__all__ if isinstance(getattr(onega, name), types.ModuleType)}
-print(json.dumps(sorted(modules - {"models"})))
+print(json.dumps(sorted(modules - {"machine", "models", "results"})))
 """
     assert fresh(code) == []
 
@@ -86,6 +87,7 @@ def test_the_face_is_typed(tmp_path):
         "reveal_type(onega.models.Markov.fit(log).sample(10))\n"
         "onega.nonsense\n"
         "onega.models.nonsense\n"
+        "onega.machine.nonsense\n"
     )
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), str(script)],
@@ -97,7 +99,7 @@ def test_the_face_is_typed(tmp_path):
         env={**os.environ, "MYPYPATH": str(ROOT / "src")},
     )
     told = [line.partition(": ")[2] for line in done.stdout.splitlines() if "script.py" in line]
-    assert len(told) == 6, done.stdout
+    assert len(told) == 7, done.stdout
     simulate, start, stability, sample, *missing = told
     assert "def (workload: onega." in simulate
     assert "numpy.float64" in start or "floating" in start
@@ -156,6 +158,43 @@ def test_every_error_is_public():
     names = {one.__name__ for one in all_subclasses(errors.OnegaError)} | {"OnegaError"}
     ours = {name for name in names if hasattr(errors, name)}
     assert ours <= set(onega.__all__)
+
+
+def returned(thing):
+    """Names of our types in the return annotations of a function, or of a class's methods."""
+    found = [thing]
+    if inspect.isclass(thing):
+        public = [value for word, value in vars(thing).items() if not word.startswith("_")]
+        found = [
+            getattr(value, "fget", None) or getattr(value, "__func__", value) for value in public
+        ]
+    for one in filter(inspect.isfunction, found):
+        said = str(inspect.signature(one).return_annotation)
+        for word in re.findall(r"\b[A-Z]\w+", said):
+            type_ = one.__globals__.get(word)
+            if inspect.isclass(type_) and type_.__module__.startswith("onega."):
+                yield word
+
+
+def test_what_is_returned_can_be_named():
+    """Types that public functions and methods return are public, or in one of the submodules."""
+    places = (onega, onega.models, onega.machine, onega.results)
+    known = {name for place in places for name in place.__all__}
+    lacking = {
+        f"{name}: {word}"
+        for name in onega.__all__
+        for word in returned(getattr(onega, name))
+        if word not in known
+    }
+    assert not lacking
+
+
+def test_submodules_give_the_same_things():
+    for place in (onega.machine, onega.results):
+        for name in place.__all__:
+            thing = getattr(place, name)
+            assert thing.__name__ == name
+            assert getattr(onega, name, thing) is thing
 
 
 def test_the_version_is_the_packages():

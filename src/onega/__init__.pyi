@@ -3,7 +3,9 @@
 This is the one list of them: `onega/__init__.py` reads it at run time, type checkers read it too.
 """
 
+from . import machine as machine
 from . import models as models
+from . import results as results
 from .comparison.adequacy.adequacy import Adequacy as Adequacy
 from .comparison.adequacy.adequacy import adequacy as adequacy
 from .comparison.compare import Comparison as Comparison

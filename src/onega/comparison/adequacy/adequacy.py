@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from onega.comparison.adequacy.distance_breakdown import Sources, worst_jobs
+from onega.comparison.adequacy.distance_breakdown import DistanceBreakdown, worst_jobs
 from onega.comparison.adequacy.matching import Mismatch, Pairing, as_schedule, pair_up
 from onega.comparison.adequacy.naive_wait_model import baseline_residence
 from onega.core.plotting import Plottable
@@ -144,11 +144,11 @@ class Adequacy(Plottable):
             rows.append(Prefix(size, e, p, int(unlike[size - 1])))
         return tuple(rows)
 
-    def sources(self) -> Sources:
+    def sources(self) -> DistanceBreakdown:
         """Say where the distance comes from: shares of ΣΔ² by job, width, wait and hour."""
         if self.pairs is None:
             raise ValueError(f"the measure is undefined: {self.reason}")
-        return Sources.of(self.pairs)
+        return DistanceBreakdown.of(self.pairs)
 
     def summary(self) -> dict[str, Any]:
         """Return everything in one flat dictionary (prefixes are a list of rows)."""

@@ -17,7 +17,7 @@ DECILES = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sources:
+class DistanceBreakdown:
     """Tables with the share of ΣΔ² (= n·P²), the number of jobs and their own P in each class.
 
     Attributes
@@ -38,7 +38,7 @@ class Sources:
     hour: pl.DataFrame
 
     @classmethod
-    def of(cls, pairs: Pairing) -> Sources:
+    def of(cls, pairs: Pairing) -> DistanceBreakdown:
         """Break a distance down."""
         powers = width_class(pairs.procs)
         clock = pairs.submit + week_origin(pairs.meta)
