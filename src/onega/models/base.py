@@ -131,7 +131,7 @@ class WorkloadModel(Plottable, Part):
             (the polynomial, if it has none).
         estimates
             ``"beta"``, ``"gamma"``, ``"tsafrir"``, a model, ``"none"``, or ``"auto"``: if the log
-            has estimates, Beta, or Gamma where many accuracies exceed 1.1.
+            has estimates, whichever of the three fits it best (`models.estimates.misfit`).
         sizes
             ``"hourly"``: widths and run times that change with the hour and the weekday, learnt
             from logs of at least two weeks; ``"none"``; or None for the family's own way.
@@ -292,10 +292,10 @@ class WorkloadModel(Plottable, Part):
             who = self.users.draw(drawn.procs, drawn.runtime, generator(child(seed, 3)))
             columns["user"] = who
             columns["group"] = self.users.group_of(who)
-        elif drawn.user is not None:
-            columns["user"] = drawn.user.astype(np.int32)
+        else:
+            columns["user"] = None if drawn.user is None else drawn.user.astype(np.int32)
             columns["group"] = drawn.group
-        return columns
+        return {name: values for name, values in columns.items() if values is not None}
 
     def _checked_size(self, n: int, load: float | None, machine: int | Cluster | None) -> int:
         """Refuse what can't be sampled; return the machine's processors."""

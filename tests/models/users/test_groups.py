@@ -10,13 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import onega
 from experiment.users.logs import grouped_log
+from models.contract import example_log
 from onega.core.errors import ModelError
 from onega.core.workload.chains import autocorrelation, equal_neighbours, floor_power
 from onega.core.workload.distances import ks_distance
 from onega.models import Markov, UserGroups, compose, group_users, load, suggest_groups
 from onega.models.users.clusters import clara, job_kinds, nearest, pam, user_distances
 from onega.models.users.mixture import JobMixture
+from places import shared
 
 
 @pytest.fixture(scope="module")
@@ -227,3 +230,46 @@ def test_figures(log, model):
         assert grouping.plot(kind).data
     assert suggest_groups(log, most=3).plot().data
     assert model.plot("groups").data
+
+
+def test_run_times_end_at_the_longest_and_none_pile_up_there():
+    log = onega.read(shared("traces", "KTH-SP2-1996-2.1-cln.swf.gz"))
+    model = UserGroups.fit(log)
+    real = log.column("runtime")
+    real = real[real > 0]
+    for rng in (1, 2):
+        made = model.sample(len(log), rng=rng)
+        runtime = made.column("runtime")
+        at_the_longest = 0
+        for number, group in enumerate(model.groups, 1):
+            own = runtime[made.column("group") == number]
+            assert own.max() <= group.longest
+            at_the_longest += np.sum(own == group.longest)
+        assert at_the_longest <= 10  # the log has 4; clipping gave 240
+        assert np.quantile(runtime, 0.99) / np.quantile(real, 0.99) < 1.6  # it was 2.55
+
+
+def test_truncated_normals_have_their_law():
+    from scipy.stats import truncnorm
+
+    mixture = JobMixture([1.0], [[0.0, 10.0]], [[[1.0, 0.0], [0.0, 4.0]]])
+    normal = np.random.default_rng(1).standard_normal((2, 50_000))
+    _, length = mixture.place(np.zeros(50_000, int), *normal, (7.0, 11.0))
+    law = truncnorm(-1.5, 0.5, loc=10, scale=2)
+    grid = np.linspace(7, 11, 30)
+    seen = np.searchsorted(np.sort(length), grid) / 50_000
+    assert np.abs(seen - law.cdf(grid)).max() < 0.009  # KS at 50 000: beyond once in 1000
+    assert np.all(np.diff(length[np.argsort(normal[1])]) >= 0)  # what is long stays long
+
+
+def test_the_literal_generation_is_section_5_3():
+    """⌊n·p_k⌋ jobs of each group, no users, a share of widths moved to powers of two."""
+    log = example_log()
+    model = UserGroups.fit(log, generation="literal")
+    made = model.sample(4000, rng=1)
+    assert made.table["user"].null_count() == 4000
+    counts = np.array([group.counts.sum() for group in model.groups])
+    seen = np.bincount(made.column("group"), minlength=counts.size + 1)[1:]
+    assert np.all(seen >= np.floor(4000 * counts / counts.sum()))
+    with pytest.raises(ModelError, match="did you mean 'literal'"):
+        UserGroups.fit(log, generation="litteral")

@@ -18,6 +18,7 @@ from numpy.random import Generator
 from onega.core.errors import ModelError, suggest
 from onega.core.rng import Rng, generator
 from onega.core.types import Floats
+from onega.core.workload.distances import ks_distance
 from onega.models.jobs.alignment import HOUR, Alignment
 from onega.models.jobs.laws import fit_gamma
 from onega.models.parts import Part
@@ -33,6 +34,9 @@ UPPER_BOUND = 60 * HOUR
 """Seconds; the thesis's bound of estimates (§4.3.2), for models of several logs."""
 
 _LEAST_IN_CLASS = 20
+
+JUDGED = 20_000
+"""Jobs on which ``auto`` tries the models."""
 
 
 class EstimateModel(Part):
@@ -127,12 +131,16 @@ class BetaEstimates(EstimateModel):
 
     @classmethod
     def learn(cls, runtime: Floats, estimate: Floats, *, bound: float | None = None) -> Self:
-        """Match a Beta law per run-time class by moments, and fit the two lines."""
+        """Match a Beta law per run-time class by moments, and fit the two lines to the classes.
+
+        Every class counts once, as in the text; weighted by their jobs, a log with many jobs of one
+        class would decide what is drawn for another log (Table 4.9).
+        """
         accuracy = runtime / estimate
         kept = accuracy <= HIGHEST_ACCURACY
         x = accuracy[kept] / HIGHEST_ACCURACY
         classes = np.frexp(runtime[kept])[1] - 1
-        mean, variance, weight, where = _moments(x, classes)
+        mean, variance, _, where = _moments(x, classes)
         common = mean * (1 - mean) / variance - 1
         p, q = mean * common, (1 - mean) * common
         good = (common > 0) & (p > 0)
@@ -144,8 +152,8 @@ class BetaEstimates(EstimateModel):
                 "beta: fewer than two run-time classes have accuracies that differ; "
                 "Tsafrir's model may fit"
             )
-        line_p = _line(where[good], np.log2(p[good]), weight[good])
-        line_q = _line(where[proper], np.log2(np.log2(q[proper])), weight[proper])
+        line_p = _line(where[good], np.log2(p[good]))
+        line_q = _line(where[proper], np.log2(np.log2(q[proper])))
         highest = float(estimate.max()) if bound is None else float(bound)
         return cls(
             *line_p,
@@ -186,7 +194,7 @@ class GammaEstimates(EstimateModel):
 
     @classmethod
     def learn(cls, runtime: Floats, estimate: Floats, *, bound: float | None = None) -> Self:
-        """Fit a Gamma law per run-time class by maximum likelihood, then the two lines.
+        """Fit a Gamma law per run-time class by maximum likelihood, then the two lines by jobs.
 
         Not by moments: LANL has accuracies up to 17 000, which alone would decide them.
         """
@@ -234,11 +242,27 @@ def fit_estimates(jobs: Jobs, name: str) -> EstimateModel | None:
     _check(name, runtime)
     if name != "auto":
         return kinds[name].learn(runtime, estimate)
-    beyond = np.mean(runtime / estimate > HIGHEST_ACCURACY)
-    try:
-        return (GammaEstimates if beyond > 0.05 else BetaEstimates).learn(runtime, estimate)
-    except ModelError:  # accuracies without spread: take the values themselves
-        return TsafrirEstimates.learn(runtime, estimate)
+    found: list[tuple[float, int, EstimateModel]] = []
+    for kind in kinds.values():
+        try:
+            model = kind.learn(runtime, estimate)
+        except ModelError:  # accuracies without spread have no law
+            continue
+        found.append((misfit(model, runtime, estimate), len(found), model))
+    return min(found)[2]
+
+
+def misfit(model: EstimateModel, runtime: Floats, estimate: Floats) -> float:
+    """KS distance of drawn estimates from the log's, plus that of the accuracies.
+
+    Either alone can be had for nothing: popular values at random have the law of the estimates,
+    an accuracy at random that of the accuracies. Of longer logs every k-th job is drawn for, some
+    `JUDGED` of them; the draw is always the same one.
+    """
+    every = slice(None, None, max(1, runtime.size // JUDGED))
+    drawn = model.draw(runtime[every], generator(0))
+    accuracy = ks_distance(runtime / estimate, runtime[every] / drawn)
+    return ks_distance(estimate, drawn) + accuracy
 
 
 def _pairs(workload: Workload) -> tuple[Floats, Floats]:
@@ -268,8 +292,8 @@ def _moments(values: Floats, classes: Floats) -> Sequence[Floats]:
     return mean[good], variance[good], count[good], groups[good] + 0.5
 
 
-def _line(x: Floats, y: Floats, weight: Floats) -> tuple[float, float]:
-    """Weighted least squares: slope and level."""
+def _line(x: Floats, y: Floats, weight: Floats | None = None) -> tuple[float, float]:
+    """Least squares: slope and level."""
     centre = np.average(x, weights=weight)
     spread = np.average((x - centre) ** 2, weights=weight)
     slope = np.average((x - centre) * y, weights=weight) / spread if spread > 0 else 0.0

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.random import Generator
 
-from onega.core.errors import ModelError
+from onega.core.errors import ModelError, suggest
 from onega.core.types import Floats, Ints
 from onega.core.workload.chains import floor_power
 from onega.models.base import Drawn, WorkloadModel
@@ -23,6 +23,10 @@ from onega.models.users.mixture import JobMixture
 SESSION_GAP = 3600.0
 """Seconds. A longer break between two submissions of one user begins a new session (Zakay and
 Feitelson 2012 find sessions at an hour between submissions)."""
+
+
+GENERATIONS = ("sessions", "literal")
+"""Accepted as ``generation=``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +97,10 @@ class UserGroups(WorkloadModel):
     §5.3 draws the jobs of a group independently and shuffles them. Here every job has a user, whose
     number of jobs follows the log's (a few submit thousands, many a handful: Table 5.1), and who
     submits in sessions of similar jobs. Within a group all jobs still have the law G_k with the
-    share f_k of powers of two.
+    share f_k of powers of two. ``generation="literal"`` draws as §5.3 says, word by word: n·p_k
+    jobs of each group from G_k, rounded, a share f_k of the widths moved to the nearest power of
+    two (powers already among them), then picked in an order in which the groups are mixed; no
+    sessions, no users, no end of the Gaussians' tails but the machine's width.
     """
 
     KIND: ClassVar[str] = "user-groups"
@@ -101,14 +108,27 @@ class UserGroups(WorkloadModel):
     FIGURES: ClassVar[str] = "users_model"
     groups: tuple[UserGroup, ...] = ()
     members: GroupUsers = field()
+    generation: str = "sessions"
     without_user: int = 0
 
     def _check(self) -> None:
         if not self.groups:
             raise ModelError("user-groups: at least one group is needed")
+        if self.generation not in GENERATIONS:
+            raise ModelError(
+                f"user-groups: no generation {self.generation!r}; "
+                f"{suggest(self.generation, GENERATIONS)}"
+            )
 
     @staticmethod
-    def _fit(jobs: Jobs, rng: Generator, *, groups: int = 4, seed: int = 0) -> dict[str, Any]:
+    def _fit(
+        jobs: Jobs,
+        rng: Generator,
+        *,
+        groups: int = 4,
+        seed: int = 0,
+        generation: str = "sessions",
+    ) -> dict[str, Any]:
         """Group users and describe each group; ``seed`` is that of the clustering and mixtures.
 
         It is an option of its own, so that one log gives one model.
@@ -123,6 +143,7 @@ class UserGroups(WorkloadModel):
             "groups": described,
             "members": GroupUsers.of(grouping),
             "without_user": grouping.without_user,
+            "generation": generation,
         }
 
     def user_part(self) -> GroupUsers:
@@ -130,6 +151,8 @@ class UserGroups(WorkloadModel):
         return self.members
 
     def _draw(self, n: int, rng: Generator) -> Drawn:
+        if self.generation == "literal":
+            return self._draw_literally(n, rng)
         counts = np.concatenate([group.counts for group in self.groups])
         jobs = rng.multinomial(n, counts / counts.sum())
         edges = np.cumsum([0, *(group.users.size for group in self.groups)])
@@ -150,6 +173,26 @@ class UserGroups(WorkloadModel):
             user=user[order],
             group=number[order],
         )
+
+    def _draw_literally(self, n: int, rng: Generator) -> Drawn:
+        """Draw as §5.3 does; ⌊n·p_k⌋ jobs leave some over, which are given to groups by p_k."""
+        weight = np.array([group.counts.sum() for group in self.groups], dtype=np.float64)
+        share = weight / weight.sum()
+        number = np.repeat(np.arange(share.size), np.floor(n * share).astype(np.int64))
+        number = np.concatenate((number, rng.choice(share.size, n - number.size, p=share)))
+        rng.shuffle(number)
+        procs, runtime = np.empty(n), np.empty(n)
+        for k, group in enumerate(self.groups):
+            mine = number == k
+            size = int(mine.sum())
+            component = group.mixture.components(rng.random(size))
+            normal = rng.standard_normal((2, size))
+            width, length = group.mixture.place(component, *normal)
+            width = np.maximum(np.floor(np.exp2(width) + 0.5), 1.0)
+            rounds = rng.random(size) < group.powers
+            procs[mine] = np.where(rounds, np.exp2(np.rint(np.log2(width))), width)
+            runtime[mine] = np.maximum(np.floor(np.exp2(length) + 0.5), 1.0)
+        return Drawn(np.minimum(procs, self.machine), runtime, group=number + 1)
 
     def to_polars(self) -> pl.DataFrame:
         """One row per group: its shares and its parameters."""
@@ -271,10 +314,9 @@ def _draw_profiles(group: UserGroup, fresh: Any, rng: Generator) -> tuple[Floats
     length = np.empty(total)
     remembered(rng.standard_normal(total), fresh, np.full(total, group.memory), length)
     log_procs, log_runtime = group.mixture.place(
-        component, rng.standard_normal(total)[source], length
+        component, rng.standard_normal(total)[source], length, (0.0, np.log2(group.longest))
     )
     procs = np.maximum(np.floor(np.exp2(log_procs) + 0.5), 1.0)
-    log_runtime = np.clip(log_runtime, 0.0, np.log2(group.longest))
     runtime = np.maximum(np.floor(np.exp2(log_runtime) + 0.5), 1.0)
     # Some are powers already: round as many of the others as are missing to the share f_k.
     power = floor_power(procs) == procs

@@ -17,8 +17,8 @@ from onega.models.parts import Part, frozen_array
 MOST_COMPONENTS = 9
 """BIC chooses among one to nine components, as Fraley and Raftery's software does."""
 
-FITTED_TO = 3000
-"""Jobs that a mixture is fitted to at most; more don't move nine ellipses."""
+FITTED_TO = 20_000
+"""Jobs that a mixture is fitted to at most, drawn at random from a larger group (docs/users.md)."""
 
 NARROWEST = 1e-4
 """Least variance: a component may stand on one width (a standard deviation of 0.01 rounds away)."""
@@ -82,15 +82,27 @@ class JobMixture(Part):
         place = np.searchsorted(cumulative, uniforms * cumulative[-1], side="right")
         return np.asarray(np.minimum(place, cumulative.size - 1), dtype=np.int64)
 
-    def place(self, component: Ints, width: Floats, length: Floats) -> tuple[Floats, Floats]:
+    def place(
+        self, component: Ints, width: Floats, length: Floats,
+        between: tuple[float, float] = (-np.inf, np.inf),
+    ) -> tuple[Floats, Floats]:  # fmt: skip
         """Turn standard normal numbers into log₂ width and log₂ run time.
 
         ``width`` moves along the component's widths, ``length`` along its run times given the
-        width, so that jobs with one ``width`` have one width.
+        width, so that jobs with one ``width`` have one width. Log₂ run times lie ``between`` two
+        bounds: the normal law is truncated there, at the same quantile, so that nothing piles up
+        at a bound and what is long stays long.
         """
+        from scipy.special import ndtr, ndtri
+
         covariance = self.covariances[component]
         deviation = np.sqrt(covariance[:, 0, 0])
         slope = covariance[:, 0, 1] / deviation
-        rest = np.sqrt(np.maximum(covariance[:, 1, 1] - slope**2, 0.0))
+        rest = np.sqrt(np.maximum(covariance[:, 1, 1] - slope**2, 1e-12))
         mean = self.means[component]
-        return mean[:, 0] + deviation * width, mean[:, 1] + slope * width + rest * length
+        centre = mean[:, 1] + slope * width
+        if np.isfinite(between[1]):
+            low, high = (ndtr((bound - centre) / rest) for bound in between)
+            length = ndtri(low + (high - low) * ndtr(length))
+        log_runtime = np.clip(centre + rest * length, *between)
+        return mean[:, 0] + deviation * width, log_runtime

@@ -19,17 +19,19 @@ if TYPE_CHECKING:
     from onega.comparison.compare_models import ModelComparison
 
 MARKOV: Final = "markov"
+COUNTED: Final = "markov, matrix=counted (the thesis's)"
 INDEPENDENT: Final = "independent (the thesis's PDM)"
 LUBLIN: Final = "lublin, fitted"
 
 THESIS_MODELS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    COUNTED: ("markov", {"matrix": "counted"}),
     MARKOV: ("markov", {}),
     INDEPENDENT: ("independent", {}),
     LUBLIN: ("lublin", {}),
 }
 ALL_MODELS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     MARKOV: ("markov", {}),
-    "markov, matrix=counted (the thesis's)": ("markov", {"matrix": "counted"}),
+    COUNTED: ("markov", {"matrix": "counted"}),
     "markov, within=observed": ("markov", {"within": "observed"}),
     "markov, coupling=runtime-from-width": ("markov", {"coupling": "runtime-from-width"}),
     "markov-pair, within=observed": ("markov-pair", {"within": "observed"}),
@@ -116,24 +118,25 @@ def _mean(
     return Value(float(values.mean()), beside, digits, spread)
 
 
+CHAINS: Final = ((COUNTED, "counted"), (MARKOV, "inferred"))
+"""The chain of the thesis, which the printed figures belong to, and the model's default."""
+
+
 def static(drawn: dict[str, _Drawn], logs: Sequence[SongLog], replicates: int) -> PrintedTable:
     """Table 3.5: KS distances and the difference in area."""
     rows = []
     for log in logs:
-        model = drawn[log.name][MARKOV]
-        beside = printed.STATIC.get(log.name, (None,) * 3)
-        rows.append(
-            (
-                log.name,
-                (
-                    _mean(model, "ks_procs", beside[0]),
-                    _mean(model, "ks_runtime", beside[1]),
-                    _mean(model, "d_sa", beside[2], 1, 100),
-                ),
+        for chain, label in CHAINS:
+            model = drawn[log.name][chain]
+            beside = _beside(printed.STATIC, log, chain, 3)
+            values = (
+                _mean(model, "ks_procs", beside[0]),
+                _mean(model, "ks_runtime", beside[1]),
+                _mean(model, "d_sa", beside[2], 1, 100),
             )
-        )
+            rows.append((f"{log.name}, {label}", values))
     title = f"the chains beside the log, mean ± standard deviation of {replicates} samples"
-    columns = ("log", "KS width", "KS run time", "d_SA, %")
+    columns = ("log, matrix", "KS width", "KS run time", "d_SA, %")
     return printed_table("Table 3.5", title, columns, rows, logs)
 
 
@@ -141,15 +144,15 @@ def correlation(drawn: dict[str, _Drawn], logs: Sequence[SongLog]) -> PrintedTab
     """Table 3.6: correlation of width and run time."""
     rows = []
     for log in logs:
-        mine, beside = drawn[log.name], printed.CORRELATION.get(log.name, (None,) * 3)
-        real = float(mine[MARKOV]["corr_real"][0])
-        values = (
-            Value(real, beside[0]),
-            _mean(mine[MARKOV], "corr_synthetic", beside[1]),
-            _mean(mine[LUBLIN], "corr_synthetic", beside[2]),
-        )
-        rows.append((log.name, values))
-    columns = ("log", "the log", "markov", "lublin, fitted")
+        for chain, label in CHAINS:
+            mine, beside = drawn[log.name], _beside(printed.CORRELATION, log, chain, 3)
+            values = (
+                Value(float(mine[chain]["corr_real"][0]), beside[0]),
+                _mean(mine[chain], "corr_synthetic", beside[1]),
+                _mean(mine[LUBLIN], "corr_synthetic", beside[2]),
+            )
+            rows.append((f"{log.name}, {label}", values))
+    columns = ("log, matrix", "the log", "markov", "lublin, fitted")
     return printed_table("Table 3.6", "correlation of width and run time", columns, rows, logs)
 
 
@@ -157,18 +160,26 @@ def memory(drawn: dict[str, _Drawn], logs: Sequence[SongLog]) -> PrintedTable:
     """Table 3.7: ρ₁ of widths and of run times."""
     rows = []
     for log in logs:
-        mine, beside = drawn[log.name], printed.RHO1.get(log.name, (None,) * 6)
-        values: list[Value] = []
-        for place, key in ((0, "rho1_procs"), (3, "rho1_runtime")):
-            values += [
-                Value(float(mine[MARKOV][f"{key}_real"][0]), beside[place]),
-                _mean(mine[MARKOV], f"{key}_synthetic", beside[place + 1]),
-                _mean(mine[INDEPENDENT], f"{key}_synthetic", beside[place + 2]),
-            ]
-        rows.append((log.name, tuple(values)))
-    columns = ("log", "width: log", "width: markov", "width: independent",
+        for chain, label in CHAINS:
+            mine, beside = drawn[log.name], _beside(printed.RHO1, log, chain, 6)
+            values: list[Value] = []
+            for place, key in ((0, "rho1_procs"), (3, "rho1_runtime")):
+                values += [
+                    Value(float(mine[chain][f"{key}_real"][0]), beside[place]),
+                    _mean(mine[chain], f"{key}_synthetic", beside[place + 1]),
+                    _mean(mine[INDEPENDENT], f"{key}_synthetic", beside[place + 2]),
+                ]
+            rows.append((f"{log.name}, {label}", tuple(values)))
+    columns = ("log, matrix", "width: log", "width: markov", "width: independent",
                "run time: log", "run time: markov", "run time: independent")  # fmt: skip
     return printed_table("Table 3.7", "autocorrelation ρ₁", columns, rows, logs)
+
+
+def _beside(
+    table: Mapping[str, tuple[float | None, ...]], log: SongLog, chain: str, size: int
+) -> tuple[float | None, ...]:
+    """Return what is printed for a log, of the chain that it is printed of."""
+    return table.get(log.name, (None,) * size) if chain == COUNTED else (None,) * size
 
 
 def all_models(mine: _Drawn, log: SongLog, replicates: int) -> PrintedTable:

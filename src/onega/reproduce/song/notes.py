@@ -92,12 +92,13 @@ NOTES: Final[dict[str, dict[str, str]]] = {
     },
     "Table 5.3": dict.fromkeys(
         ("KTH", "SP2", "LANL"),
-        "Ours are smaller than printed: run times are cut at the longest that a group has "
-        "shown, and the share of powers of two counts those that come out by themselves.",
+        "“Literally” draws as §5.3 says. With sessions (the model's default) run times end at the "
+        "longest that a group has shown, and the share of powers of two counts those that come "
+        "out by themselves.",
     ),
     "Table 5.4": {
         "SP2": _CLEANED["SP2"],
-        "LANL": "LANL: Gaussian tails cut at the longest run time lose some correlation.",
+        "LANL": "LANL: Gaussians that end at the longest run time lose some correlation.",
     },
     "Table 6.3": {
         "KTH": "KTH: WP+ covers 19.2 % of the submissions, just below the line of 20 %. WP− is 0 "

@@ -50,7 +50,7 @@ def reproduce_song(
         relations(logs),
         models_chapter(logs, replicates=replicates, seed=seed, every=all_models, progress=progress),
         estimates_chapter(logs, replicates=replicates, seed=seed),
-        users_chapter(logs, seed=seed),
+        users_chapter(logs, replicates=replicates, seed=seed),
         reactions,
         cycles(logs),
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from onega.core.errors import ExperimentError, ModelError, SimulationError
+from onega.core.rng import child
 from onega.core.schedule.schedule import Schedule
 from onega.core.workload.chains import correlation
 from onega.core.workload.distances import ks_distance
@@ -18,8 +20,11 @@ from onega.reproduce.song import printed
 from onega.reproduce.song.logs import SongLog, drawn_for, printed_table
 
 if TYPE_CHECKING:
-    from onega.core.types import Ints
+    from numpy.random import SeedSequence
+
+    from onega.core.types import Floats, Ints
     from onega.experiment.users.feedback import Feedback
+    from onega.models.users.groups import UserGroups
 
 BOUNDS: Final = (1, 100, 300, 1000, 2000, np.inf)
 """Classes of Table 5.1; the thesis prints 500 for 300 (docs/describe.md)."""
@@ -27,14 +32,14 @@ BOUNDS: Final = (1, 100, 300, 1000, 2000, np.inf)
 SCATTERS: Final = ((2, "5.4", "KTH"), (4, "5.5", "KTH"), (6, "5.6", "KTH"), (4, "5.7", "LANL"))
 
 
-def users_chapter(logs: tuple[SongLog, ...], *, seed: int) -> Chapter:
+def users_chapter(logs: tuple[SongLog, ...], *, replicates: int, seed: int) -> Chapter:
     """Tables 5.1–5.4 and Figures 5.1, 5.4–5.7."""
     having = tuple(log for log in logs if log.description.users is not None)
     if not having:
         return Chapter("Groups of users", ())
     items: list[PrintedTable | PrintedFigure] = [submissions(having)]
     items += [groups(log) for log in having]
-    items += list(grouped_samples(having, seed))
+    items += list(grouped_samples(having, replicates, seed))
     for log in drawn_for(having, ("KTH",)):
         plot = partial(log.description.plot, "users")
         items.append(PrintedFigure(f"Figure 5.1, {log.name}", "the most active users", plot))
@@ -80,33 +85,55 @@ def groups(log: SongLog) -> PrintedTable:
     return PrintedTable(f"Table 5.2, {log.name}", made.title, made.columns, made.rows, made.notes)
 
 
-def grouped_samples(logs: Sequence[SongLog], seed: int) -> tuple[PrintedTable, ...]:
-    """Tables 5.3 and 5.4: what a model of the groups makes of the log."""
+def grouped_samples(
+    logs: Sequence[SongLog], replicates: int, seed: int
+) -> tuple[PrintedTable, ...]:
+    """Tables 5.3 and 5.4: what a model of the groups makes of the log, over several draws."""
     from onega.models.users.groups import UserGroups
 
     distances, correlations = [], []
     for log in logs:
         try:
-            drawn = UserGroups.fit(log.cleaned).sample(len(log.cleaned), rng=seed)
+            model = UserGroups.fit(log.cleaned, generation="literal")
         except ModelError:
             continue
-        ks = [ks_distance(_column(log.cleaned, c), _column(drawn, c)) for c in ("procs", "runtime")]
+        real = [_column(log.jobs, name) for name in ("procs", "runtime")]
         beside = printed.GROUPS_KS.get(log.name, (None, None))
-        distances.append((log.name, tuple(Value(a, b) for a, b in zip(ks, beside, strict=True))))
-        both = [correlation(_column(w, "procs"), _column(w, "runtime"))
-                for w in (log.jobs, drawn)]  # fmt: skip
-        printed_both = printed.GROUPS_CORRELATION.get(log.name, (None, None))
-        values = tuple(Value(a, b) for a, b in zip(both, printed_both, strict=True))
-        correlations.append((log.name, values))
+        beside_correlation = printed.GROUPS_CORRELATION.get(log.name, (None, None))
+        for label, one in (
+            (f"{log.name}, §5.3 literally", model),
+            (f"{log.name}, with sessions", replace(model, generation="sessions")),
+        ):
+            runs = np.array([_grouped(one, real, child(seed, k)) for k in range(replicates)])
+            mean = runs.mean(axis=0)
+            spread = runs.std(axis=0, ddof=1) if replicates > 1 else (None,) * 3
+            literal = one.generation == "literal"
+            printed_values = (*beside, beside_correlation[1]) if literal else (None,) * 3
+            values = [Value(float(m), p, 2, s if s is None else float(s))
+                      for m, p, s in zip(mean, printed_values, spread, strict=True)]  # fmt: skip
+            distances.append((label, tuple(values[:2])))
+            of_log = Value(correlation(*real), beside_correlation[0] if literal else None)
+            correlations.append((label, (of_log, values[2])))
     if not distances:
         return ()
     first = ("log", "KS width", "KS run time")
     second = ("log", "the log", "MUGM")
     title = "correlation of width and run time"
+    far = f"distance of a drawn log from the log, mean ± standard deviation of {replicates} draws"
     return (
-        printed_table("Table 5.3", "distance of a drawn log from the log", first, distances, logs),
+        printed_table("Table 5.3", far, first, distances, logs),
         printed_table("Table 5.4", title, second, correlations, logs),
     )
+
+
+def _grouped(
+    model: UserGroups, real: Sequence[Floats], rng: SeedSequence
+) -> tuple[float, float, float]:
+    """KS distances of widths and run times of one draw, and their correlation in it."""
+    drawn = model.sample(real[0].size, rng=rng)
+    columns = [_column(drawn, name) for name in ("procs", "runtime")]
+    first, second = (ks_distance(a, b) for a, b in zip(real, columns, strict=True))
+    return first, second, correlation(*columns)
 
 
 def _column(workload: Workload, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
