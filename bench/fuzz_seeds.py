@@ -39,6 +39,13 @@ CSV = b"""job_id,user,submit_time,start_time,end_time,cores,memory,state
 9,eve,2024-01-01 00:00:00,2024-01-01 00:00:05,2024-01-01 00:01:05+01:00,8,4G,TIMEOUT
 8,"b, x",2024-01-01 00:00:02.5,2024-01-01 00:00:05Z,2024-01-01 00:01:05,4,,completed
 """
+BATSIM = b"""{"nb_res": 4, "jobs": [
+{"id": "w0!1", "subtime": 0, "walltime": 100, "res": 2, "profile": "short"},
+{"id": "w0!2", "subtime": 1.5, "res": 4, "profile": "long"},
+{"id": "w0!3", "subtime": 1.5, "walltime": -1, "res": 1, "profile": "short"}],
+"profiles": {"short": {"type": "delay", "delay": 10},
+"long": {"type": "DelayProfile", "delay": 2e2}}}
+"""
 GAPS = b"interarrival,service,cores,delays\n10,5,1,0\n-20,6,2,3\n99,7.5,0,4\n"
 
 MAP = b"""separator = ","
@@ -197,6 +204,6 @@ def parquet() -> bytes:
 
 LOGS = {
     "swf": SWF, "sacct": SACCT, "jobcomp": JOBCOMP, "pbs": PBS, "csv": CSV, "gaps": GAPS,
-    "parquet": parquet(),
+    "batsim": BATSIM,    "parquet": parquet(),
 }  # fmt: skip
 """A log of each format, by the format's name."""

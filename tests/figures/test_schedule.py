@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onega
-from onega.figures.gantt import JOBS, MOST_RECTANGLES, choose, pack
+from onega.core.schedule.packing import pack
+from onega.figures.gantt import JOBS, MOST_RECTANGLES, choose
 from onega.figures.schedule import KINDS, compare_schedules, draw_all
 from onega.figures.series import Clock, bins, extremes, means, nice_span
 from onega.figures.theme import power_axis

@@ -60,3 +60,11 @@ def test_memory_is_below_an_exbibyte(tmp_path, amount):
     (tmp_path / "log").write_text("\n".join([HEADER, *rows]) + "\n")
     with pytest.raises(TraceError, match=r"line 3, field ReqMem: .* up to 1.15292e[+]18 bytes"):
         onega.read(tmp_path / "log")
+
+
+def test_numbers_far_below_zero_are_missing(tmp_path):
+    row = "2 0 1 100 4 90 2048 8 3600 4096 1 -1e300 2 7 1 0 -9223372036854775809.0 -1\n"
+    (tmp_path / "log.swf").write_text(SWF_ROW.format(1) + row)
+    log = onega.read(tmp_path / "log.swf")
+    assert log.table.select("user", "after").row(1) == (None, None)
+    assert log.meta.report.summary() == {"negative_user": 1, "negative_after": 1}

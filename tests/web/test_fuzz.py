@@ -73,7 +73,9 @@ def ask(case, page):
             case.query["runs"] = page.known["runs"]
     if isinstance(case.body, dict) and isinstance(case.body.get("jobs"), int):
         case.body["jobs"] = min(case.body["jobs"], FEW_JOBS)
-    case.validate_response(case.call(base_url=page.address), checks=CHECKS)
+    # The first answer of a kind may have to be compiled, beside other tests.
+    answer = case.call(base_url=page.address, timeout=120)
+    case.validate_response(answer, checks=CHECKS)
 
 
 def fuzz(label, page, examples):

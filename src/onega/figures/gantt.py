@@ -1,14 +1,10 @@
 """Who ran where and when: jobs packed onto processors, and each job's waiting and running.
 
-Figure 2 of Rumyantsev et al. (2018). A schedule says how many processors a job had, not which; the
-packing here gives each job the lowest stretch of free processors that is long enough, or, if none
-is, the lowest free processors. It never needs more of them than the schedule had busy.
+Figure 2 of Rumyantsev et al. (2018), with the processors of `onega.core.schedule.packing`.
 """
 
 from __future__ import annotations
 
-import heapq
-from bisect import insort
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +13,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from onega.core.schedule.packing import pack
 from onega.core.types import Floats, Ints
 from onega.core.units import humanise_seconds
 from onega.figures.series import Clock
@@ -32,8 +29,6 @@ MOST_RECTANGLES: Final = 6000
 
 JOB_COLOURS: Final = (BLUE, ORANGE, GREEN, SKY, RED, PURPLE, "#F0E442", "#44679f", "#7fb77e",
                       "#b86b4b", "#3b8ea5", "#9a7fb8")  # fmt: skip
-
-Stretch = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,57 +128,6 @@ def _busiest(schedule: Schedule, order: Ints, count: int) -> int:
     weight = waits if waits.any() else area
     sums = np.concatenate([[0.0], np.cumsum(weight)])
     return int(np.argmax(sums[count:] - sums[:-count]))
-
-
-def pack(start: Floats, end: Floats, procs: Ints, size: int) -> Iterator[tuple[int, int, int]]:
-    """Give jobs processors: yields (job, first processor, how many), one or more for each job.
-
-    Jobs come by start. Above ``size`` it goes on only if more were busy than there are, which an
-    observed schedule may say.
-    """
-    free: list[Stretch] = [(0, size)]
-    beyond = size
-    ends: list[tuple[float, int]] = []
-    held: dict[int, list[Stretch]] = {}
-    for job in range(start.size):
-        while ends and ends[0][0] <= start[job]:
-            for stretch in held.pop(heapq.heappop(ends)[1]):
-                _give_back(free, stretch)
-        taken, missing = _take(free, int(procs[job]))
-        if missing:
-            taken.append((beyond, missing))
-            beyond += missing
-        held[job] = taken
-        heapq.heappush(ends, (float(end[job]), job))
-        for first, count in taken:
-            yield job, first, count
-
-
-def _take(free: list[Stretch], wanted: int) -> tuple[list[Stretch], int]:
-    """Take the lowest stretch that is long enough, or the lowest processors; tell what lacks."""
-    for place, (first, count) in enumerate(free):
-        if count >= wanted:
-            free[place : place + 1] = [(first + wanted, count - wanted)] if count > wanted else []
-            return [(first, wanted)], 0
-    taken = []
-    while wanted and free:
-        first, count = free.pop(0)
-        used = min(count, wanted)
-        taken.append((first, used))
-        wanted -= used
-        if count > used:
-            free.insert(0, (first + used, count - used))
-    return taken, wanted
-
-
-def _give_back(free: list[Stretch], stretch: Stretch) -> None:
-    """Put a stretch among the free ones, joined with its neighbours."""
-    insort(free, stretch)
-    place = free.index(stretch)
-    if place + 1 < len(free) and sum(free[place]) == free[place + 1][0]:
-        free[place : place + 2] = [(free[place][0], free[place][1] + free[place + 1][1])]
-    if place > 0 and sum(free[place - 1]) == free[place][0]:
-        free[place - 1 : place + 1] = [(free[place - 1][0], free[place - 1][1] + free[place][1])]
 
 
 def _rectangles(schedule: Schedule, chosen: Chosen, clock: Clock) -> go.Bar:

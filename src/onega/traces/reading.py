@@ -11,6 +11,7 @@ from typing import Any, Final, get_args
 from onega.core.errors import TraceError, suggest
 from onega.core.workload.workload import Workload
 from onega.traces.assembling import Rows
+from onega.traces.batsim.workload import looks_like_batsim, read_batsim
 from onega.traces.files import DEFAULT_LIMITS, Limits, sample, seekable
 from onega.traces.pbs import looks_like_pbs, read_pbs
 from onega.traces.slurm.jobcomp import looks_like_jobcomp, read_jobcomp
@@ -68,6 +69,7 @@ def _read_swf(path: str | os.PathLike[str], limits: Limits, **ignored: Any) -> W
 
 FORMATS: Final = (
     Format("parquet", "Parquet", lambda start: start.startswith(PARQUET_MAGIC), read_parquet),
+    Format("batsim", "Batsim's workload in JSON", looks_like_batsim, read_batsim),
     Format("jobcomp", "Slurm's jobcomp/filetxt log", looks_like_jobcomp, read_jobcomp),
     Format("pbs", "PBS or Torque accounting log", looks_like_pbs, read_pbs),
     Format("swf", "Standard Workload Format", _looks_like_swf, _read_swf),
@@ -103,8 +105,8 @@ def read(
         The file; may be compressed (gzip, xz, bzip2, zstd: found by content, not by name), or a
         pipe (``/dev/stdin``).
     format
-        ``"swf"``, ``"sacct"``, ``"jobcomp"``, ``"pbs"``, ``"gaps"``, ``"csv"`` or ``"parquet"``;
-        found from the content if None.
+        ``"swf"``, ``"sacct"``, ``"jobcomp"``, ``"pbs"``, ``"batsim"``, ``"gaps"``, ``"csv"`` or
+        ``"parquet"``; found from the content if None.
     columns
         For CSV and Parquet: which column is what, as ``{"submit": "submit_time"}`` or the path
         of a TOML file (see `onega.traces.tables.mapping.ColumnMap`).

@@ -11,6 +11,7 @@ from onega.core.errors import TraceError, suggest
 from onega.core.workload.report import Report
 from onega.core.workload.schema import NAMED
 from onega.core.workload.workload import Workload
+from onega.traces.batsim.workload import write_batsim
 from onega.traces.files import compression_of_name, log_writer
 from onega.traces.notes import Notes
 from onega.traces.swf.writer import write_swf
@@ -37,11 +38,18 @@ def _write_parquet(workload: Workload, out: IO[bytes]) -> Report:
 
 WRITERS: Final[dict[str, Callable[[Workload, IO[bytes]], Report]]] = {
     "swf": write_swf,
+    "batsim": write_batsim,
     "csv": _write_csv,
     "parquet": _write_parquet,
 }
 
-_SUFFIXES: Final = {".swf": "swf", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+_SUFFIXES: Final = {
+    ".swf": "swf",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".json": "batsim",
+}
 
 
 def write(workload: Workload, path: str | os.PathLike[str], format: str | None = None) -> Report:
@@ -54,7 +62,7 @@ def write(workload: Workload, path: str | os.PathLike[str], format: str | None =
     path
         Where to. A name ending in ``.gz``, ``.xz``, ``.bz2`` or ``.zst`` is compressed.
     format
-        ``"swf"``, ``"csv"`` or ``"parquet"``; by the name's ending if None.
+        ``"swf"``, ``"csv"``, ``"parquet"`` or ``"batsim"`` (.json); by the name's ending if None.
 
     Returns
     -------

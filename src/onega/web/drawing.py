@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from onega.core.files import write_table
-from onega.figures.gantt import pack
+from onega.core.schedule.packing import pack
 from onega.figures.schedule import compare_schedules, power, queue, utilisation
 
 if TYPE_CHECKING:

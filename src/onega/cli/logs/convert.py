@@ -34,7 +34,10 @@ def register(app: typer.Typer) -> None:
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="The log to read.")],
     target: Annotated[
-        Path, typer.Argument(metavar="OUT", help="The file to write: .swf, .csv, .parquet (+ .gz).")
+        Path,
+        typer.Argument(
+            metavar="OUT", help="The file to write: .swf, .csv, .parquet, .json (+ .gz)."
+        ),
     ],
     *,
     clean: Annotated[
@@ -77,7 +80,7 @@ def convert(
     ] = False,
     from_format: FromOption = None,
     to_format: Annotated[
-        str | None, typer.Option("--to", metavar="FORMAT", help="swf, csv or parquet.")
+        str | None, typer.Option("--to", metavar="FORMAT", help="swf, csv, parquet or batsim.")
     ] = None,
     map_file: MapOption = None,
     column: ColumnOption = None,

@@ -235,6 +235,7 @@ class _Reading:
                 count=int(unusual.size),
                 examples=self._examples(unusual, number),
             )
+            values[unusual] = -1.0  # which fits into whole numbers, as −1e300 doesn't
         return missing
 
     def _missing_status(self, values: npt.NDArray[np.float64]) -> Flags | None:

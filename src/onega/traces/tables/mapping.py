@@ -39,7 +39,7 @@ USUAL_NAMES: Final = {
     "app": ("app",),
     "queue": ("queue", "qos"),
     "partition": ("partition",),
-    "status": ("status", "state", "job_state"),
+    "status": ("status", "state", "job_state", "final_state", "success"),
     "memory": ("memory",),
     "cpu_time": ("cpu_time",),
     "requested_memory": ("requested_memory",),

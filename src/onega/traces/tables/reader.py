@@ -21,6 +21,7 @@ from onega.core.workload.schema import (
 )
 from onega.core.workload.workload import Workload
 from onega.traces.assembling import UNFINISHED, Draft, Rows, assemble
+from onega.traces.batsim.jobs import FINAL_STATES
 from onega.traces.files import Limits, sample, whole
 from onega.traces.notes import Notes
 from onega.traces.parsing import (
@@ -326,7 +327,7 @@ class _Columns:
         text = text_of(column)
         lower = text.str.to_lowercase()
         codes = {str(code): STATUSES[code] for code in SWF_STATUS_CODES.values()}
-        words = {name: name for name in STATUSES} | codes | dict(self.mapping.states)
+        words = {name: name for name in STATUSES} | codes | FINAL_STATES | dict(self.mapping.states)
         mapped = lower.replace_strict(words, default=None, return_dtype=STATUS)
         rest = text.is_not_null() & mapped.is_null() & (lower != "-1")
         if not rest.any():

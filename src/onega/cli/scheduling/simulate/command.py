@@ -30,7 +30,7 @@ from onega.cli.options import (
     option,
     read_trace,
 )
-from onega.cli.scheduling.simulate.files import FORMATS, result_files
+from onega.cli.scheduling.simulate.files import BATSIM_JOBS, FORMATS, result_files
 from onega.cli.scheduling.simulate.inputs import read_inputs
 from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
 from onega.core.errors import SimulationError, suggest
@@ -158,7 +158,7 @@ def simulate(
         Path | None, option("--out", "DIR", "Write jobs, system and summary files there.")
     ] = None,
     format: Annotated[
-        str | None, option("--format", "F", "Of the files: csv (default) or parquet.")
+        str | None, option("--format", "F", "Of the files: csv (default), parquet or batsim.")
     ] = None,
     figures: Annotated[Path | None, figures_option("simulate")] = None,
     strict: Annotated[
@@ -214,6 +214,8 @@ def _file_names(machine: Cluster, rule: Policy, format: str, *, detailed: bool) 
     """Return the files of a run; one on a detailed machine has a log of events as well."""
     detailed |= rule.order == MULTIFACTOR or (not machine.is_plain and rule.order != SLURM)
     tables = ("jobs", "system", "events") if detailed else ("jobs", "system")
+    if format == "batsim":
+        return (BATSIM_JOBS, *(f"{table}.csv" for table in tables[1:]), "summary.json")
     return (*(f"{table}.{format}" for table in tables), "summary.json")
 
 

@@ -13,7 +13,10 @@ from onega.core.json_safe import json_safe
 if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
 
-FORMATS: Final = ("csv", "parquet")
+FORMATS: Final = ("csv", "parquet", "batsim")
+
+BATSIM_JOBS: Final = "out_jobs.csv"
+"""What Batsim calls its table of jobs, unless it is told otherwise."""
 
 Save = Callable[["Schedule", Mapping[str, Any]], None]
 
@@ -27,6 +30,7 @@ def result_files(folder: Path, names: Sequence[str]) -> Iterator[Save]:
     are complete. A folder made for them goes away again if nothing came of it.
     """
     from onega.core.files import atomic_writers, write_table_into
+    from onega.traces.batsim.jobs import batsim_jobs
 
     made = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(parents=True, exist_ok=True)
@@ -40,6 +44,8 @@ def result_files(folder: Path, names: Sequence[str]) -> Iterator[Save]:
                     if what == "summary":
                         text = json.dumps(json_safe(numbers), ensure_ascii=False, indent=2)
                         out.write(f"{text}\n".encode())
+                    elif name == BATSIM_JOBS:
+                        write_table_into(out, batsim_jobs(schedule), format)
                     else:
                         write_table_into(out, getattr(schedule, what), format)
 

@@ -1,0 +1,1 @@
+"""Files of Batsim: its workloads, read and written, and its table of jobs, written."""
