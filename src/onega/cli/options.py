@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,6 +63,33 @@ OverheadsOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How a log is read."""
+
+    from_format: FromOption = None
+    map_file: MapOption = None
+    column: ColumnOption = None
+    timezone: TimezoneOption = None
+
+    def read(
+        self, path: str | Path, *, procs: int | None = None, rows: Rows = "finished"
+    ) -> Workload:
+        """Read a log; say on stderr what was changed or left out.
+
+        ``procs``, if given, is the machine's size whatever the log says.
+        """
+        return read_trace(
+            path,
+            format=self.from_format,
+            map_file=self.map_file,
+            columns=self.column,
+            timezone=self.timezone,
+            procs=procs,
+            rows=rows,
+        )
 
 
 def option(flag: str, metavar: str, help: str, panel: str | None = None) -> Any:  # noqa: ANN401

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onega.cli.console import emit_json, fail, remark
+from onega.cli.grouping import grouped
 from onega.cli.options import (
-    ColumnOption,
-    FromOption,
     JsonOption,
-    MapOption,
     ProcsOption,
+    ReadOptions,
     SeedOption,
-    TimezoneOption,
-    read_trace,
     remark_findings,
 )
 from onega.core.errors import suggest
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("convert")(convert)
+    app.command("convert")(grouped(convert))
 
 
 def convert(
@@ -78,13 +75,10 @@ def convert(
     unfinished: Annotated[
         bool, typer.Option("--unfinished", help="Write the jobs that still ran or waited instead.")
     ] = False,
-    from_format: FromOption = None,
     to_format: Annotated[
         str | None, typer.Option("--to", metavar="FORMAT", help="swf, csv, parquet or batsim.")
     ] = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
+    reading: ReadOptions,
     procs: ProcsOption = None,
     seed: SeedOption = None,
     json: JsonOption = False,
@@ -107,15 +101,7 @@ def convert(
         fail(f"no cleaning rule {unknown!r}; {suggest(unknown, RULES)}")
     if target.exists() and target.samefile(source):
         fail(f"{target} is the log itself; write to another file, so that nothing is lost")
-    log = read_trace(
-        source,
-        format=from_format,
-        map_file=map_file,
-        columns=column,
-        timezone=timezone,
-        procs=procs,
-        rows="unfinished" if unfinished else "finished",
-    )
+    log = reading.read(source, procs=procs, rows="unfinished" if unfinished else "finished")
     reports = {"read": log.meta.report}
     jobs_in = len(log)
     if clean:

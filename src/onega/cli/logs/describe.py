@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onega.cli.console import emit_json, fail, remark
+from onega.cli.grouping import grouped
 from onega.cli.options import (
-    ColumnOption,
-    FromOption,
     JsonOption,
-    MapOption,
     ProcsOption,
-    TimezoneOption,
+    ReadOptions,
     TraceArgument,
     WindowOption,
     figures_option,
-    read_trace,
 )
 
 if TYPE_CHECKING:
@@ -28,13 +25,14 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(name="describe")(describe)
+    app.command("describe")(grouped(describe))
 
 
 def describe(
+    *,
     trace: TraceArgument,
-    json: JsonOption = False,  # noqa: FBT002
-    brief: Annotated[bool, typer.Option("--brief", help="Print the first screen only.")] = False,  # noqa: FBT002
+    json: JsonOption = False,
+    brief: Annotated[bool, typer.Option("--brief", help="Print the first screen only.")] = False,
     by: Annotated[
         str | None,
         typer.Option(
@@ -49,17 +47,12 @@ def describe(
     figures: Annotated[Path | None, figures_option("describe")] = None,
     procs: ProcsOption = None,
     window: WindowOption = "log",
-    format: FromOption = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
+    reading: ReadOptions,
 ) -> None:
     """Describe a log: load, job sizes, relations in time, estimates, users, daily cycle."""
     import onega
 
-    log = read_trace(
-        trace, format=format, map_file=map_file, columns=column, timezone=timezone, procs=procs
-    )
+    log = reading.read(trace, procs=procs)
     if by is not None:
         if brief or figures is not None:
             fail("--by prints one table; leave --brief and --figures out")

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import emit_json, emit_table, progress, remark_report
+from onega.cli.grouping import grouped
 from onega.cli.options import (
-    ColumnOption,
-    FromOption,
     JsonOption,
-    MapOption,
     ProcsOption,
+    ReadOptions,
     SeedOption,
-    TimezoneOption,
     TraceArgument,
-    read_trace,
 )
 from onega.core.units import duration
 
@@ -58,25 +55,23 @@ _SHOWN = ("jobs", "mean_wait", "p95_wait", "mean_bounded_slowdown", "utilisation
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("closed-loop")(closed_loop)
+    app.command("closed-loop")(grouped(closed_loop))
 
 
 def closed_loop(
+    *,
     trace: TraceArgument,
     policy: PolicyOption = "easy",
     baseline: BaselineOption = "easy",
     procs: ProcsOption = None,
     within: WithinOption = "1d",
     population: PopulationOption = 1.0,
-    sizes: SizesOption = False,  # noqa: FBT002
+    sizes: SizesOption = False,
     groups: GroupsOption = None,
     discouragement: DiscouragementOption = 0.0,
     seed: SeedOption = None,
-    json: JsonOption = False,  # noqa: FBT002
-    format: FromOption = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
+    json: JsonOption = False,
+    reading: ReadOptions,
 ) -> None:
     """Simulate a log's users on a machine: as they came (open), and waiting for results (closed).
 
@@ -87,7 +82,7 @@ def closed_loop(
     from onega.experiment.users import closed_loop as module
     from onega.experiment.users.reactive_users import ReactiveUsers
 
-    log = read_trace(trace, format=format, map_file=map_file, columns=column, timezone=timezone)
+    log = reading.read(trace)
     entropy = seed_sequence(seed)
     chosen = None if groups is None else [one.strip() for one in groups.split(",")]
     with progress("closed loop"):

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import emit_json, emit_table, progress, remark
+from onega.cli.grouping import grouped
 from onega.cli.options import (
-    ColumnOption,
-    FromOption,
     JsonOption,
-    MapOption,
     ProcsOption,
+    ReadOptions,
     SeedOption,
-    TimezoneOption,
     TraceArgument,
     figures_option,
     read_trace,
@@ -41,10 +39,11 @@ _COLUMNS = {
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(name="compare")(compare)
+    app.command("compare")(grouped(compare))
 
 
 def compare(
+    *,
     real: TraceArgument,
     synthetic: Annotated[
         Path | None, typer.Argument(metavar="[SYNTHETIC]", help="The jobs to compare with it.")
@@ -64,12 +63,9 @@ def compare(
     ] = None,
     seed: SeedOption = None,
     procs: ProcsOption = None,
-    format: FromOption = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
+    reading: ReadOptions,
     figures: Annotated[Path | None, figures_option("compare")] = None,
-    json: JsonOption = False,  # noqa: FBT002
+    json: JsonOption = False,
 ) -> None:
     """Compare a log with synthetic jobs: laws, area, correlations, memory, daily cycle.
 
@@ -77,9 +73,7 @@ def compare(
     """
     if (synthetic is None) == (models is None):
         raise ModelError("give either a second log (SYNTHETIC) or --models A,B,…")
-    log = read_trace(
-        real, format=format, map_file=map_file, columns=column, timezone=timezone, procs=procs
-    )
+    log = reading.read(real, procs=procs)
     result: Comparison | ModelComparison
     if synthetic is not None:
         from onega.comparison.compare import compare as compare_two

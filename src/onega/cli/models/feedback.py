@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onega.cli.console import emit_json, emit_table, out, progress, remark, remark_report
+from onega.cli.grouping import grouped
 from onega.cli.options import (
-    ColumnOption,
-    FromOption,
     JsonOption,
-    MapOption,
     ProcsOption,
+    ReadOptions,
     SeedOption,
-    TimezoneOption,
     TraceArgument,
     figures_option,
-    read_trace,
 )
 from onega.core.errors import ExperimentError
 from onega.core.units import humanise_seconds
@@ -55,25 +52,23 @@ FiguresOption = Annotated[Path | None, figures_option("feedback")]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("feedback")(feedback)
+    app.command("feedback")(grouped(feedback))
 
 
 def feedback(
+    *,
     trace: TraceArgument,
     hours: HoursOption = None,
     permutations: PermutationsOption = 499,
     level: LevelOption = 0.05,
-    regulation: RegulationOption = False,  # noqa: FBT002
+    regulation: RegulationOption = False,
     draws: DrawsOption = 8,
     policy: PolicyOption = "easy",
     figures: FiguresOption = None,
     procs: ProcsOption = None,
     seed: SeedOption = 0,
-    json: JsonOption = False,  # noqa: FBT002
-    format: FromOption = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
+    json: JsonOption = False,
+    reading: ReadOptions,
 ) -> None:
     """Find out from a log with waits how users react to the queue, and what is chance.
 
@@ -82,9 +77,7 @@ def feedback(
     from onega.experiment.users import feedback as module
 
     frame = _frame(hours)
-    log = read_trace(
-        trace, format=format, map_file=map_file, columns=column, timezone=timezone, procs=procs
-    )
+    log = reading.read(trace, procs=procs)
     if regulation:
         _regulation(log, policy, draws, seed, json=json)
         return

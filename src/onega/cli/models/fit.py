@@ -9,16 +9,13 @@ import polars as pl
 import typer
 
 from onega.cli.console import emit_json, emit_table, progress, remark
+from onega.cli.grouping import grouped
 from onega.cli.options import (
-    ColumnOption,
-    FromOption,
     JsonOption,
-    MapOption,
     ProcsOption,
+    ReadOptions,
     SeedOption,
-    TimezoneOption,
     TraceArgument,
-    read_trace,
 )
 from onega.core.errors import ModelError, suggest
 from onega.models import MODELS
@@ -26,10 +23,11 @@ from onega.models import MODELS
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(name="fit")(fit)
+    app.command("fit")(grouped(fit))
 
 
 def fit(
+    *,
     model: Annotated[str, typer.Argument(metavar="MODEL", help=f"One of {', '.join(MODELS)}.")],
     trace: TraceArgument,
     out: Annotated[
@@ -47,19 +45,14 @@ def fit(
     ] = None,
     seed: SeedOption = None,
     procs: ProcsOption = None,
-    json: JsonOption = False,  # noqa: FBT002
-    format: FromOption = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
+    json: JsonOption = False,
+    reading: ReadOptions,
 ) -> None:
     """Learn a workload model from a log and write its parameters as JSON."""
     if model not in MODELS:
         raise ModelError(f"no model {model!r}; {suggest(model, MODELS)}")
     options = parse_options(option or [])
-    log = read_trace(
-        trace, format=format, map_file=map_file, columns=column, timezone=timezone, procs=procs
-    )
+    log = reading.read(trace, procs=procs)
     usable = log.select((pl.col("runtime") > 0) & (pl.col("procs") > 0))
     if len(usable) < len(log):
         left_out = f"{len(log) - len(usable)} of {len(log)} jobs"

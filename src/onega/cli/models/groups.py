@@ -8,16 +8,13 @@ from typing import Annotated
 import typer
 
 from onega.cli.console import emit_json, emit_table, remark
+from onega.cli.grouping import grouped
 from onega.cli.options import (
-    ColumnOption,
-    FromOption,
     JsonOption,
-    MapOption,
     ProcsOption,
-    TimezoneOption,
+    ReadOptions,
     TraceArgument,
     figures_option,
-    read_trace,
 )
 
 GroupsOption = Annotated[
@@ -29,26 +26,22 @@ FiguresOption = Annotated[Path | None, figures_option("groups")]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("groups")(groups)
+    app.command("groups")(grouped(groups))
 
 
 def groups(
+    *,
     trace: TraceArgument,
     number: GroupsOption = None,
     figures: FiguresOption = None,
     procs: ProcsOption = None,
-    json: JsonOption = False,  # noqa: FBT002
-    format: FromOption = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
+    json: JsonOption = False,
+    reading: ReadOptions,
 ) -> None:
     """Group the users of a log by what they submit: shares of area, jobs and users."""
     from onega.models.users.clusters import suggest_groups
 
-    log = read_trace(
-        trace, format=format, map_file=map_file, columns=column, timezone=timezone, procs=procs
-    )
+    log = reading.read(trace, procs=procs)
     choice = suggest_groups(log, most=max(8, number or 0))
     wanted = choice.suggested if number is None else number
     result = choice.into(wanted)

@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from onega.cli.console import emit_json, emit_table, out, progress, remark, remark_report
+from onega.cli.grouping import grouped
 from onega.cli.options import (
-    ColumnOption,
-    FromOption,
     JsonOption,
-    MapOption,
     OverheadsOption,
     ProcsOption,
+    ReadOptions,
     SeedOption,
-    TimezoneOption,
     TraceArgument,
     figures_option,
-    read_trace,
 )
 from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
 from onega.core.errors import SimulationError, suggest
@@ -44,10 +41,11 @@ SecondsOption = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(name="adequacy")(adequacy)
+    app.command("adequacy")(grouped(adequacy))
 
 
 def adequacy(
+    *,
     real: TraceArgument,
     model: Annotated[
         Path | None,
@@ -88,11 +86,8 @@ def adequacy(
         typer.Option("--events", metavar="DIR", help="Write both event logs to DIR/real, /model."),
     ] = None,
     figures: Annotated[Path | None, figures_option("adequacy")] = None,
-    format: FromOption = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
-    json: JsonOption = False,  # noqa: FBT002
+    reading: ReadOptions,
+    json: JsonOption = False,
 ) -> None:
     """Measure how far a model's schedule is from the real one: P, in seconds.
 
@@ -108,8 +103,7 @@ def adequacy(
     for flag, given in (("--cluster", cluster), ("--overheads", overheads)):
         if given is not None and simulate is None:
             raise SimulationError(f"{flag} is for --simulate; two logs are compared as they are")
-    how = {"format": format, "map_file": map_file, "columns": column, "timezone": timezone}
-    log = _side(real, procs, how)
+    log = _side(real, procs, reading)
     if simulate is not None:
         if not hasattr(log, "table"):
             raise SimulationError("--simulate takes a log, not a folder of event logs")
@@ -121,7 +115,7 @@ def adequacy(
         best, others, log = site.results[site.best], site, site.observed
     else:
         assert model is not None
-        best, others = _compare(log, _side(model, procs, how), reference, tolerance), None
+        best, others = _compare(log, _side(model, procs, reading), reference, tolerance), None
     best = _counting(best, same_within)
     if json:
         emit_json(best.summary() if others is None else others.summary())
@@ -135,13 +129,13 @@ def adequacy(
         _draw(best, figures)
 
 
-def _side(path: Path, procs: int | None, how: dict[str, Any]) -> Any:  # noqa: ANN401
+def _side(path: Path, procs: int | None, reading: ReadOptions) -> Any:  # noqa: ANN401
     """Read a log, or put the schedule of a folder with event logs together."""
     if path.is_dir():
         from onega.comparison.adequacy.events import EventLog
 
         return EventLog.read(path).schedule()
-    return read_trace(path, procs=procs, **how)
+    return reading.read(path, procs=procs)
 
 
 def _compare(

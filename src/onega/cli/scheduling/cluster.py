@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import emit_json, out, remark
+from onega.cli.grouping import grouped
 from onega.cli.options import (
-    ColumnOption,
-    FromOption,
     JsonOption,
-    MapOption,
-    TimezoneOption,
+    ReadOptions,
     TraceArgument,
-    read_trace,
     remark_findings,
 )
 from onega.core.errors import SimulationError, name_some
@@ -34,7 +31,7 @@ def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     group = typer.Typer(help="Describe a machine in a file.", no_args_is_help=True)
     group.command("init")(init)
-    group.command("check")(check)
+    group.command("check")(grouped(check))
     app.add_typer(group, name="cluster")
 
 
@@ -71,10 +68,7 @@ def check(
         typer.Option("--demands", metavar="FILE", help="What jobs need: job, gpus, licences, …"),
     ] = None,
     json: JsonOption = False,
-    from_format: FromOption = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
+    reading: ReadOptions,
 ) -> None:
     """Say which jobs of a log don't fit a machine, and why.
 
@@ -90,9 +84,7 @@ def check(
 
     settings = read_settings(file)
     wants = None if demands is None else read_table(demands)
-    log = read_trace(
-        trace, format=from_format, map_file=map_file, columns=column, timezone=timezone
-    )
+    log = reading.read(trace)
     if not settings.keys() & {"procs", "nodes", "partitions"} and log.meta.procs:
         settings["procs"] = log.meta.procs
     try:

@@ -9,15 +9,13 @@ import numpy as np
 import typer
 
 from onega.cli.console import emit_json, emit_table, out, progress, remark
+from onega.cli.grouping import grouped
 from onega.cli.options import (
-    ColumnOption,
-    FromOption,
     JsonOption,
-    MapOption,
     OverheadsOption,
     ProcsOption,
+    ReadOptions,
     SeedOption,
-    TimezoneOption,
     TraceArgument,
     figures_option,
 )
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("compare-policies")(compare_policies)
+    app.command("compare-policies")(grouped(compare_policies))
 
 
 def compare_policies(
@@ -94,10 +92,7 @@ def compare_policies(
     seed: SeedOption = None,
     figures: Annotated[Path | None, figures_option("compare-policies")] = None,
     json: JsonOption = False,
-    from_format: FromOption = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
+    reading: ReadOptions,
 ) -> None:
     """Run a log under several policies, and on resamples of it: what differs for sure.
 
@@ -108,15 +103,7 @@ def compare_policies(
     from onega.experiment.replicates.replicates import MEASURES
 
     names = listed("--policies", policies)
-    read = read_source(
-        trace,
-        model=model,
-        jobs=jobs,
-        format=from_format,
-        map_file=map_file,
-        columns=column,
-        timezone=timezone,
-    )
+    read = read_source(trace, reading, model=model, jobs=jobs)
     flags = MachineFlags(procs=procs, cluster=cluster, overheads=overheads)
     machine = build_cluster(flags, read.log.meta.procs)
     options: dict[str, Any] = {"knowledge": knowledge, "enforce_limits": enforce_limits}

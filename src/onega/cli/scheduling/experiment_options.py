@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from onega.cli.console import remark
-from onega.cli.options import read_trace
+from onega.cli.options import ReadOptions
 from onega.core.errors import ExperimentError
 
 if TYPE_CHECKING:
@@ -115,14 +115,7 @@ class Replicated(NamedTuple):
 
 
 def read_source(
-    trace: Path,
-    *,
-    model: Path | None,
-    jobs: int | None,
-    format: str | None = None,
-    map_file: Path | None = None,
-    columns: list[str] | None = None,
-    timezone: str | None = None,
+    trace: Path, reading: ReadOptions, *, model: Path | None, jobs: int | None
 ) -> Replicated:
     """Read the log, leave out what can't be simulated (and say so), and the model if one is named.
 
@@ -130,7 +123,7 @@ def read_source(
     """
     from onega.traces.cleaning import simulable
 
-    log = read_trace(trace, format=format, map_file=map_file, columns=columns, timezone=timezone)
+    log = reading.read(trace)
     usable, report = simulable(log)
     if report.dropped:
         remark(

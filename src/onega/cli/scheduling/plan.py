@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import emit_json, emit_table, out, progress, remark
+from onega.cli.grouping import grouped
 from onega.cli.options import (
-    ColumnOption,
-    FromOption,
     JsonOption,
-    MapOption,
     ProcsOption,
+    ReadOptions,
     SeedOption,
-    TimezoneOption,
     TraceArgument,
     figures_option,
     option,
@@ -49,7 +47,7 @@ _ENERGY = "Energy against waiting (--vary energy)"
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("plan")(plan)
+    app.command("plan")(grouped(plan))
 
 
 def plan(
@@ -140,10 +138,7 @@ def plan(
     seed: SeedOption = None,
     figures: Annotated[Path | None, figures_option("plan")] = None,
     json: JsonOption = False,
-    from_format: FromOption = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
+    reading: ReadOptions,
 ) -> None:
     """Find the smallest machine, the policy, the largest load or the cheapest clock.
 
@@ -160,15 +155,7 @@ def plan(
         raise ExperimentError("--load is for --vary procs, nodes or policy; got --vary energy")
     if vary != "energy" and not target:
         raise ExperimentError('give what has to hold, e.g. --target "p95(wait)<1h"')
-    read = read_source(
-        trace,
-        model=model,
-        jobs=jobs,
-        format=from_format,
-        map_file=map_file,
-        columns=column,
-        timezone=timezone,
-    )
+    read = read_source(trace, reading, model=model, jobs=jobs)
     how: dict[str, Any] = {
         "replicates": replicates,
         "confidence": confidence,

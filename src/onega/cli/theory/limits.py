@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import emit_json, emit_table, out, remark, remark_report
+from onega.cli.grouping import grouped
 from onega.cli.options import (
-    ColumnOption,
-    FromOption,
     JsonOption,
-    MapOption,
+    ReadOptions,
     SeedOption,
-    TimezoneOption,
     figures_option,
     read_trace,
 )
@@ -79,28 +77,26 @@ FiguresOption = Annotated[Path | None, figures_option("limits")]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("limits")(limits)
+    app.command("limits")(grouped(limits))
 
 
 def limits(
+    *,
     trace: LogArgument = None,
     arrival_rate: ArrivalRateOption = None,
     service_rate: ServiceRateOption = None,
     limit_rate: LimitRateOption = None,
     widths: WidthsOption = None,
     limit: LimitOption = None,
-    shared: SharedOption = False,  # noqa: FBT002
+    shared: SharedOption = False,
     target: TargetOption = 0.95,
     epsilon: EpsilonOption = None,
     procs: ProcsOption = None,
-    check: CheckOption = False,  # noqa: FBT002
+    check: CheckOption = False,
     seed: SeedOption = None,
-    format: FromOption = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
+    reading: ReadOptions,
     figures: FiguresOption = None,
-    json: JsonOption = False,  # noqa: FBT002
+    json: JsonOption = False,
 ) -> None:
     """Tell how many servers are busy and how many requests are lost to the dispatcher's limit.
 
@@ -111,13 +107,13 @@ def limits(
 
     log = None
     if trace is not None:
-        log = read_trace(trace, format=format, map_file=map_file, columns=column, timezone=timezone)
+        log = reading.read(trace)
     result = solve(
         log,
         arrival_rate=arrival_rate,
         service_rate=service_rate,
         limit_rate=limit_rate,
-        widths=_widths(widths, format),
+        widths=_widths(widths, reading),
         limit=limit,
         shared=shared,
         target=target,
@@ -141,12 +137,12 @@ def limits(
         _draw(result, finite, figures)
 
 
-def _widths(text: str | None, format: str | None) -> Any:  # noqa: ANN401
+def _widths(text: str | None, reading: ReadOptions) -> Any:  # noqa: ANN401
     """Take a spec, or the widths of a log if it names a file."""
     if text is None:
         return None
     if Path(text).is_file():
-        return read_trace(text, format=format)
+        return read_trace(text, format=reading.from_format)
     return text
 
 

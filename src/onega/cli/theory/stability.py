@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onega.cli.console import emit_json, emit_table, out, progress, remark, remark_report
+from onega.cli.grouping import grouped
 from onega.cli.options import (
-    ColumnOption,
-    FromOption,
     JsonOption,
-    MapOption,
+    ReadOptions,
     SeedOption,
-    TimezoneOption,
     figures_option,
-    read_trace,
 )
 from onega.core.errors import QueueingError
 from onega.core.units import duration, humanise_seconds
@@ -79,10 +76,11 @@ FiguresOption = Annotated[Path | None, figures_option("stability")]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("stability")(stability)
+    app.command("stability")(grouped(stability))
 
 
 def stability(
+    *,
     trace: LogArgument = None,
     classes: ClassesOption = None,
     procs: ProcsOption = None,
@@ -92,17 +90,14 @@ def stability(
     method: MethodOption = "exact",
     policy: PolicyOption = "fcfs",
     precision: PrecisionOption = 0.01,
-    waiting: WaitingOption = False,  # noqa: FBT002
+    waiting: WaitingOption = False,
     draws: DrawsOption = 200_000,
     confidence: ConfidenceOption = 0.95,
     budget: BudgetOption = None,
     seed: SeedOption = None,
-    format: FromOption = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
+    reading: ReadOptions,
     figures: FiguresOption = None,
-    json: JsonOption = False,  # noqa: FBT002
+    json: JsonOption = False,
 ) -> None:
     """Tell whether the machine keeps up with its jobs, and how large it must be.
 
@@ -117,9 +112,7 @@ def stability(
         raise QueueingError('give a log or --classes "p1,p2,…", one of the two')
     source: WidthsLike = classes or ""
     if trace is not None:
-        source = read_trace(
-            trace, format=format, map_file=map_file, columns=column, timezone=timezone
-        )
+        source = reading.read(trace)
     with progress("saturating", 1.0) as show:
         result = solve(
             source,

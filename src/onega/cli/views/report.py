@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onega.cli.console import emit_json, progress, remark
+from onega.cli.grouping import grouped
 from onega.cli.options import (
-    ColumnOption,
-    FromOption,
     JsonOption,
-    MapOption,
     ProcsOption,
-    TimezoneOption,
+    ReadOptions,
     TraceArgument,
     WindowOption,
     file_that_can_be,
-    read_trace,
 )
 from onega.core.errors import ExperimentError, suggest
 
@@ -33,10 +30,11 @@ FORMATS = ("html", "md")
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("report")(report)
+    app.command("report")(grouped(report))
 
 
 def report(
+    *,
     trace: TraceArgument,
     models: Annotated[
         list[Path] | None,
@@ -83,11 +81,8 @@ def report(
         int, typer.Option(metavar="N", min=2, help="Resamples of the log behind each interval.")
     ] = 20,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of everything random.")] = 1,
-    read_as: FromOption = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
-    json: JsonOption = False,  # noqa: FBT002
+    reading: ReadOptions,
+    json: JsonOption = False,
 ) -> None:
     """Write a report: the load, who makes it, when; how full; what other settings would give.
 
@@ -107,9 +102,7 @@ def report(
         raise ExperimentError(f"--present {present}: {suggest(present, names)}")
     watts = None if node_watts is None else _watts(node_watts)
     given = {path.stem: _load(path) for path in models or ()}
-    log = read_trace(
-        trace, format=read_as, map_file=map_file, columns=column, timezone=timezone, procs=procs
-    )
+    log = reading.read(trace, procs=procs)
     machine, power = _machine(cluster, procs, log)
     if nodes is not None:
         log = log.with_machine(procs or log.meta.procs or nodes, nodes)

@@ -15,24 +15,19 @@ from onega.cli.console import (
     remark_report,
     warnings_as_remarks,
 )
+from onega.cli.grouping import grouped
 from onega.cli.options import (
-    ColumnOption,
-    FromOption,
     JsonOption,
-    MapOption,
-    OverheadsOption,
-    ProcsOption,
+    ReadOptions,
     SeedOption,
-    TimezoneOption,
     TraceArgument,
     WindowOption,
     figures_option,
     option,
-    read_trace,
 )
 from onega.cli.scheduling.simulate.files import BATSIM_JOBS, FORMATS, result_files
-from onega.cli.scheduling.simulate.inputs import read_inputs
-from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
+from onega.cli.scheduling.simulate.inputs import InputOptions
+from onega.cli.scheduling.simulate.machine import MachineFlags
 from onega.core.errors import SimulationError, suggest
 from onega.core.policy import MULTIFACTOR, SLURM, TIES, Policy
 from onega.core.schedule.window import Window, window_keys
@@ -46,20 +41,15 @@ if TYPE_CHECKING:
 BATCHES = 30
 LEVEL = 0.95
 
-_RATES = "Rate control"
-_POWER = "Energy"
-_MACHINE = "Events and resources"
-
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("simulate")(simulate)
+    app.command("simulate")(grouped(simulate))
 
 
 def simulate(
     trace: TraceArgument,
     *,
-    procs: ProcsOption = None,
     policy: Annotated[
         str,
         option(
@@ -76,82 +66,8 @@ def simulate(
     ties: Annotated[
         str, option("--ties", "T", "Order at one instant: instant, or event as pyss does.")
     ] = "instant",
-    rate_control: Annotated[
-        str | None,
-        option("--rate-control", "KIND", "none, random, queue or workload.", _RATES),
-    ] = None,
-    rate_low: Annotated[
-        float | None, option("--rate-low", "R", "Lower (or only) service rate; 1.", _RATES)
-    ] = None,
-    rate_high: Annotated[
-        float | None, option("--rate-high", "R", "Higher service rate.", _RATES)
-    ] = None,
-    rates: Annotated[
-        str | None, option("--rates", "R,R,…", "More than two rates, increasing.", _RATES)
-    ] = None,
-    k_low: Annotated[
-        str | None,
-        option("--k-low", "K[,K…]", "Jobs, or seconds of work, at which to slow down.", _RATES),
-    ] = None,
-    k_high: Annotated[
-        str | None,
-        option("--k-high", "K[,K…]", "Jobs, or seconds of work, above which to speed up.", _RATES),
-    ] = None,
-    p_low: Annotated[
-        float | None, option("--p-low", "P", "Chance to slow down at a completion.", _RATES)
-    ] = None,
-    p_high: Annotated[
-        float | None, option("--p-high", "P", "Chance to speed up at a submission.", _RATES)
-    ] = None,
-    power_busy: Annotated[
-        str | None, option("--power-busy", "W[,W…]", "Watts of a busy processor.", _POWER)
-    ] = None,
-    power_idle: Annotated[
-        str | None, option("--power-idle", "W[,W…]", "Watts of an idle processor.", _POWER)
-    ] = None,
-    power_busy_low: Annotated[
-        float | None, option("--power-busy-low", "W", "Busy, at the lower rate.", _POWER)
-    ] = None,
-    power_busy_high: Annotated[
-        float | None, option("--power-busy-high", "W", "Busy, at the higher rate.", _POWER)
-    ] = None,
-    power_idle_low: Annotated[
-        float | None, option("--power-idle-low", "W", "Idle, at the lower rate.", _POWER)
-    ] = None,
-    power_idle_high: Annotated[
-        float | None, option("--power-idle-high", "W", "Idle, at the higher rate.", _POWER)
-    ] = None,
-    cluster: Annotated[
-        Path | None,
-        option("--cluster", "FILE.toml", "The machine from a file; flags win over it."),
-    ] = None,
-    events: Annotated[
-        Path | None,
-        option("--events", "FILE", "Failures, drains, cancellations, … as a table.", _MACHINE),
-    ] = None,
-    demands: Annotated[
-        Path | None,
-        option("--demands", "FILE", "What jobs need beside processors, as a table.", _MACHINE),
-    ] = None,
-    overheads: OverheadsOption = None,
-    dependencies: Annotated[
-        bool,
-        typer.Option(
-            "--dependencies",
-            help="Submit jobs after those that the log says they follow.",
-            rich_help_panel=_MACHINE,
-        ),
-    ] = False,
-    patience: Annotated[
-        str | None,
-        option("--patience", "LAW", "Cancel jobs that wait longer: 'exponential(1d)'.", _MACHINE),
-    ] = None,
-    moldable: Annotated[
-        str | None,
-        option(
-            "--moldable", "LAW|FILE", "Jobs take other widths: 'amdahl(0.05)', a table.", _MACHINE
-        ),
-    ] = None,
+    machine: MachineFlags,
+    given: InputOptions,
     window: WindowOption = "log",
     seed: SeedOption = None,
     out: Annotated[
@@ -165,34 +81,28 @@ def simulate(
         bool, typer.Option("--strict", help="Refuse a log with jobs that can't be simulated.")
     ] = False,
     json: JsonOption = False,
-    from_format: FromOption = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
+    reading: ReadOptions,
 ) -> None:
     """Run a log through a scheduler on a machine: waits, utilisation, energy.
 
     The same jobs at the same times, under another policy, on another machine, or with a clock that
     slows down when there is little to do.
     """
-    flags = {name: value for name, value in locals().items() if name in MachineFlags.__slots__}
     file_format = _checked_format(format, out)
     rule = Policy.parse(policy).knowing(knowledge)  # type: ignore[arg-type]
     if ties not in TIES:
         raise SimulationError(f"unknown ties {ties!r}; {suggest(ties, TIES)}")
-    inputs = read_inputs(events, demands, patience, moldable=moldable, dependencies=dependencies)
+    inputs = given.read()
     with warnings_as_remarks():
-        log = read_trace(
-            trace, format=from_format, map_file=map_file, columns=column, timezone=timezone
-        )
-        machine = build_cluster(MachineFlags(**flags), log.meta.procs)
+        log = reading.read(trace)
+        cluster = machine.build(log.meta.procs)
         jobs, left_out = _simulable(log, strict=strict)
         asked = Window.of(window, jobs)  # refused before anything is run
         how = {"policy": rule, "ties": ties, "rng": seed, **inputs}
-        names = _file_names(machine, rule, file_format, detailed=bool(inputs))
+        names = _file_names(cluster, rule, file_format, detailed=bool(inputs))
         files = contextlib.nullcontext(None) if out is None else result_files(out, names)
         with files as save:
-            schedule = _run(jobs, machine, enforce_limits=enforce_limits, **how)
+            schedule = _run(jobs, cluster, enforce_limits=enforce_limits, **how)
             interval = _interval(schedule)
             numbers = _numbers(schedule, asked, interval, left_out)
             if save is not None:

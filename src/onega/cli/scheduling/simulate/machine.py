@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from onega.cli.console import remark
+from onega.cli.options import OverheadsOption, ProcsOption, option
 from onega.core.errors import SimulationError
 from onega.core.machine.cluster import Cluster
 from onega.core.machine.settings import make_cluster
@@ -19,28 +20,69 @@ NEEDED: Final = {
 }
 """What each kind of rate control takes beside the rates."""
 
+_RATES = "Rate control"
+_POWER = "Energy"
+
 
 @dataclass(frozen=True, slots=True)
 class MachineFlags:
-    """What was said on the command line; None where nothing was."""
+    """What was said of the machine on the command line; None where nothing was."""
 
-    procs: int | None = None
-    cluster: Path | None = None
-    overheads: str | None = None
-    rate_control: str | None = None
-    rates: str | None = None
-    rate_low: float | None = None
-    rate_high: float | None = None
-    k_low: str | None = None
-    k_high: str | None = None
-    p_low: float | None = None
-    p_high: float | None = None
-    power_busy: str | None = None
-    power_idle: str | None = None
-    power_busy_low: float | None = None
-    power_busy_high: float | None = None
-    power_idle_low: float | None = None
-    power_idle_high: float | None = None
+    procs: ProcsOption = None
+    cluster: Annotated[
+        Path | None,
+        option("--cluster", "FILE.toml", "The machine from a file; flags win over it."),
+    ] = None
+    overheads: OverheadsOption = None
+    rate_control: Annotated[
+        str | None,
+        option("--rate-control", "KIND", "none, random, queue or workload.", _RATES),
+    ] = None
+    rate_low: Annotated[
+        float | None, option("--rate-low", "R", "Lower (or only) service rate; 1.", _RATES)
+    ] = None
+    rate_high: Annotated[
+        float | None, option("--rate-high", "R", "Higher service rate.", _RATES)
+    ] = None
+    rates: Annotated[
+        str | None, option("--rates", "R,R,…", "More than two rates, increasing.", _RATES)
+    ] = None
+    k_low: Annotated[
+        str | None,
+        option("--k-low", "K[,K…]", "Jobs, or seconds of work, at which to slow down.", _RATES),
+    ] = None
+    k_high: Annotated[
+        str | None,
+        option("--k-high", "K[,K…]", "Jobs, or seconds of work, above which to speed up.", _RATES),
+    ] = None
+    p_low: Annotated[
+        float | None, option("--p-low", "P", "Chance to slow down at a completion.", _RATES)
+    ] = None
+    p_high: Annotated[
+        float | None, option("--p-high", "P", "Chance to speed up at a submission.", _RATES)
+    ] = None
+    power_busy: Annotated[
+        str | None, option("--power-busy", "W[,W…]", "Watts of a busy processor.", _POWER)
+    ] = None
+    power_idle: Annotated[
+        str | None, option("--power-idle", "W[,W…]", "Watts of an idle processor.", _POWER)
+    ] = None
+    power_busy_low: Annotated[
+        float | None, option("--power-busy-low", "W", "Busy, at the lower rate.", _POWER)
+    ] = None
+    power_busy_high: Annotated[
+        float | None, option("--power-busy-high", "W", "Busy, at the higher rate.", _POWER)
+    ] = None
+    power_idle_low: Annotated[
+        float | None, option("--power-idle-low", "W", "Idle, at the lower rate.", _POWER)
+    ] = None
+    power_idle_high: Annotated[
+        float | None, option("--power-idle-high", "W", "Idle, at the higher rate.", _POWER)
+    ] = None
+
+    def build(self, log_procs: int | None) -> Cluster:
+        """Make the machine: flags win over the file, the file over the log's own size."""
+        return build_cluster(self, log_procs)
 
 
 def build_cluster(flags: MachineFlags, log_procs: int | None) -> Cluster:
