@@ -103,7 +103,10 @@ def worker(numbers: range, given, shared, told) -> None:
         folder = Path(name)
         warm(folder, chosen)
         gc.freeze()
+        parent = os.getppid()
         for number in numbers:
+            if os.getppid() != parent:
+                return  # nobody listens any more
             in_hand[0] = number
             which, data, rng = made(given, chosen, number)
             # The timer ends a loop in Python; the limit, one that never comes back to Python.

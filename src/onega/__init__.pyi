@@ -16,10 +16,14 @@ from .comparison.virtual_slurm.result import VirtualResult as VirtualResult
 from .comparison.virtual_slurm.virtual import virtual as virtual
 from .core.errors import ExperimentError as ExperimentError
 from .core.errors import FileError as FileError
+from .core.errors import MachineError as MachineError
 from .core.errors import ModelError as ModelError
 from .core.errors import OnegaError as OnegaError
+from .core.errors import PolicyError as PolicyError
 from .core.errors import QueueingError as QueueingError
+from .core.errors import ScheduleError as ScheduleError
 from .core.errors import SimulationError as SimulationError
+from .core.errors import TableError as TableError
 from .core.errors import TraceError as TraceError
 from .core.intervals import Interval as Interval
 from .core.intervals import batch_means as batch_means

@@ -1,6 +1,8 @@
 """Reports, meta, errors, randomness, units."""
 
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -8,7 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onega import Meta, ModelError, OnegaError, QueueingError, Report, SimulationError, TraceError
+import onega
+from onega import (
+    MachineError,
+    Meta,
+    ModelError,
+    OnegaError,
+    PolicyError,
+    QueueingError,
+    Report,
+    ScheduleError,
+    SimulationError,
+    TableError,
+    TraceError,
+)
 from onega.core.errors import ExperimentError, name_some, printable, suggest
 from onega.core.rng import child, describe_seed, generator, seed_sequence
 from onega.core.units import clock_words, duration, humanise_seconds
@@ -171,3 +186,33 @@ def test_a_message_is_one_line(kind):
     for one in (error, pickle.loads(pickle.dumps(error))):
         assert len(str(one).splitlines()) == 1
         assert "ev\\u2028nt" in str(one)
+
+
+ONE_JOB = onega.Workload({"submit": [0.0], "runtime": [1.0], "procs": [1]})
+WHERE = {
+    MachineError: lambda: onega.Cluster(0),
+    PolicyError: lambda: onega.Policy.parse("esay"),
+    TableError: lambda: onega.Events({"time": [-1.0], "event": ["fail"], "node": ["1"]}),
+    ScheduleError: lambda: onega.simulate(ONE_JOB, 1, "fcfs").events,
+}
+
+
+@pytest.mark.parametrize("kind", WHERE)
+def test_errors_tell_where_the_fault_is(kind):
+    """And whoever catches the error of simulations goes on catching them."""
+    with pytest.raises(SimulationError) as caught:
+        WHERE[kind]()
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert type(caught.value) is type(again) is kind
+    assert str(again) == str(caught.value)
+
+
+def test_the_core_runs_no_simulations():
+    """So none of its modules raises the error of simulations itself."""
+    core = Path(onega.core.errors.__file__).parent
+    raised = [
+        path.name
+        for path in core.rglob("*.py")
+        if re.search(r"(raise|return) SimulationError", path.read_text(encoding="utf-8"))
+    ]
+    assert raised == []

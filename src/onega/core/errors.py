@@ -7,6 +7,10 @@
     ├── TraceError        a log can't be read: path, line and field
     ├── ModelError        a workload model can't be fitted, loaded or sampled
     ├── SimulationError   a simulation can't be run: the jobs or the argument at fault
+    │   ├── MachineError      a machine, or a part of one, can't be as it is described
+    │   ├── PolicyError       a policy isn't known, or can't be had here
+    │   ├── TableError        a table beside a log (events, demands, options) has a wrong row
+    │   └── ScheduleError     a schedule doesn't have what is asked of it
     ├── QueueingError     a formula was asked outside its domain
     ├── ExperimentError   a sweep or plan can't be run
     ├── MissingError      the page has nothing by that name
@@ -124,11 +128,29 @@ class SimulationError(OnegaError, ValueError):
         super().__init__(message + name_some(self.jobs))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_simulation_error, (self.message, self.jobs)
+        return _rebuild_simulation_error, (type(self), self.message, self.jobs)
 
 
-def _rebuild_simulation_error(message: str, jobs: tuple[int, ...]) -> SimulationError:
-    return SimulationError(message, jobs=jobs)
+def _rebuild_simulation_error(
+    kind: type[SimulationError], message: str, jobs: tuple[int, ...]
+) -> SimulationError:
+    return kind(message, jobs=jobs)
+
+
+class MachineError(SimulationError):
+    """A machine, or a part of one, can't be as it is described: in a file, or in Python."""
+
+
+class PolicyError(SimulationError):
+    """A policy isn't known, its parameters are wrong, or it can't be had on such a machine."""
+
+
+class TableError(SimulationError):
+    """A table beside a log (events, demands, options of moldable jobs) lacks something."""
+
+
+class ScheduleError(SimulationError):
+    """A schedule, observed or simulated, doesn't have what is asked of it."""
 
 
 class QueueingError(OnegaError, ValueError):

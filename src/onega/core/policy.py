@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal, cast
 
-from onega.core.errors import SimulationError, suggest
+from onega.core.errors import PolicyError, suggest
 from onega.core.slurm.parameters import SlurmParameters
 
 Knowledge = Literal["estimate", "runtime"]
@@ -97,14 +97,14 @@ class Priority:
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise SimulationError(
+            raise PolicyError(
                 f"a priority must be a function of (now, submit, estimate, procs), "
                 f"got {self.function!r}"
             )
         try:
             inspect.signature(self.function).bind(0.0, 0.0, 0.0, 0.0)
         except TypeError:
-            raise SimulationError(
+            raise PolicyError(
                 f"a priority function takes four arguments (now, submit, estimate, procs); "
                 f"{self._called()} takes {inspect.signature(self.function)}"
             ) from None
@@ -147,30 +147,30 @@ class Policy:
     def __post_init__(self) -> None:
         if self.order == SLURM:
             if self.backfill is not None:
-                raise SimulationError("slurm brings its own backfilling; use 'slurm' alone")
+                raise PolicyError("slurm brings its own backfilling; use 'slurm' alone")
             return
         if not isinstance(self.order, str | Priority):
             object.__setattr__(self, "order", Priority(self.order))
         if isinstance(self.order, str) and self.order not in ORDERS:
-            raise SimulationError(
+            raise PolicyError(
                 f"unknown order {self.order!r}; {suggest(self.order, ORDERS)}",
             )
         if self.backfill is not None and self.backfill not in BACKFILLS:
-            raise SimulationError(
+            raise PolicyError(
                 f"unknown backfilling {self.backfill!r}; {suggest(self.backfill, BACKFILLS)}"
             )
         if self.knowledge not in (None, "estimate", "runtime"):
-            raise SimulationError(
+            raise PolicyError(
                 f"unknown knowledge {self.knowledge!r}; "
                 f"{suggest(str(self.knowledge), ('estimate', 'runtime'))}"
             )
         if self.backfill == AS_PRINTED and self.order != "fcfs":
-            raise SimulationError(
+            raise PolicyError(
                 f"{AS_PRINTED} is printed for first come, first served alone; use {AS_PRINTED!r}, "
                 f"or '{self.order}+easy'"
             )
         if self.backfill is not None and self.order in PREEMPTIVE:
-            raise SimulationError(
+            raise PolicyError(
                 f"{self.order} preempts, and preemptive orders take no backfilling; "
                 f"use {self.order!r} alone, or e.g. 'spf+easy'"
             )
@@ -195,9 +195,9 @@ class Policy:
         order = ALIASES.get(order, order) if plus else order
         if order not in ORDERS:
             known = [*ORDERS, *ALIASES]
-            raise SimulationError(f"unknown policy {text!r}; {suggest(order, known)}[+backfill]")
+            raise PolicyError(f"unknown policy {text!r}; {suggest(order, known)}[+backfill]")
         if plus and backfill.strip() not in BACKFILLS:
-            raise SimulationError(
+            raise PolicyError(
                 f"unknown backfilling in {text!r}; {suggest(backfill.strip(), BACKFILLS)}"
             )
         return cls(order, cast(Backfill, backfill.strip()) if plus else None)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from onega.core.documents import parse_toml
-from onega.core.errors import SimulationError
+from onega.core.errors import MachineError
 from onega.core.machine.cluster import Cluster
 from onega.core.machine.file import check_settings, make_cluster
 from onega.web.schemas import POLICY
@@ -23,7 +23,7 @@ def machine_of(request: Mapping[str, Any], log_procs: int | None) -> Cluster:
     settings |= {name: request[name] for name in given if request.get(name)}
     if not settings.keys() & SIZES:
         if log_procs is None:
-            raise SimulationError(
+            raise MachineError(
                 "the log doesn't say how many processors the machine has; give procs"
             )
         settings["procs"] = log_procs
@@ -32,11 +32,11 @@ def machine_of(request: Mapping[str, Any], log_procs: int | None) -> Cluster:
 
 def _described(text: str) -> dict[str, Any]:
     """Read a description in TOML, as `onega cluster init` writes it."""
-    data = parse_toml(text, lambda told: SimulationError(f"the machine's description: {told}"))
+    data = parse_toml(text, lambda told: MachineError(f"the machine's description: {told}"))
     settings = check_settings(data)
     for part in settings.get("partitions", ()):
         # The command's policies may name a file (slurm:FILE); a request's may not.
         policy = str(part.get("policy", "fcfs"))
         if not re.fullmatch(POLICY, policy):
-            raise SimulationError(f"a partition's policy is ORDER[+BACKFILL]; got {policy[:40]!r}")
+            raise MachineError(f"a partition's policy is ORDER[+BACKFILL]; got {policy[:40]!r}")
     return settings

@@ -366,7 +366,14 @@ def test_stored_meta_that_is_damaged(tmp_path):
             ("utc_offset", [1]),
             ("procs", "x"),
         ),
-        *(("procs", 0), ("header", [1]), ("labels", []), ("labels", {"user": {"1": 5}})),
+        *(
+            ("procs", 0),
+            ("procs", 10**300),
+            ("labels", {"user": {"9" * 30: "x"}}),
+            ("header", [1]),
+            ("labels", []),
+            ("labels", {"user": {"1": 5}}),
+        ),
         *(("unfinished", "x"), ("provenance", {}), ("nonsense", 1)),
     ):
         told = json.dumps(good | {key: value})

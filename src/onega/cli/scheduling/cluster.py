@@ -16,7 +16,7 @@ from onega.cli.options import (
     TraceArgument,
     remark_findings,
 )
-from onega.core.errors import SimulationError, name_some
+from onega.core.errors import MachineError, SimulationError, name_some
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ def check(
     try:
         machine = make_cluster(settings)
     except SimulationError as error:
-        raise SimulationError(f"{file}: {error}") from None
+        raise MachineError(f"{file}: {error}") from None
     jobs, report = simulable(log)
     remark_findings(str(trace), report)
     found = find_misfits(jobs, machine, demands=wants)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
-from onega.core.errors import SimulationError, suggest
+from onega.core.errors import MachineError, suggest
 from onega.core.units import LARGEST, LONGEST, duration
 
 
@@ -16,7 +16,7 @@ def seconds(name: str, value: Any, *, above_zero: bool = False) -> float:  # noq
     try:
         given = duration(value)
     except (ValueError, AttributeError):
-        raise SimulationError(
+        raise MachineError(
             f"{name} is a duration such as 90, '15m' or '2d'; got {value!r}"
         ) from None
     return number(name, given, above_zero=above_zero, most=LONGEST)
@@ -32,16 +32,16 @@ def number(
     """Return a number that is neither negative nor beyond anything that there is."""
     given = as_float(name, value)
     if not given >= 0 or (above_zero and given == 0):
-        raise SimulationError(f"{name} is {'above' if above_zero else 'at least'} 0, got {given:g}")
+        raise MachineError(f"{name} is {'above' if above_zero else 'at least'} 0, got {given:g}")
     if given > most:
-        raise SimulationError(f"{name} is at most {most:g}, got {given:g}")
+        raise MachineError(f"{name} is at most {most:g}, got {given:g}")
     return given
 
 
 def as_float(name: str, value: Any) -> float:  # noqa: ANN401
     """Return a number as a float: an integer that is too large for one is infinite."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise SimulationError(f"{name} is a number, got {value!r}")
+        raise MachineError(f"{name} is a number, got {value!r}")
     try:
         return float(value)
     except OverflowError:
@@ -52,11 +52,11 @@ def whole(name: str, value: Any, *, least: int = 1) -> int:  # noqa: ANN401
     """Return a whole number."""
     given = as_float(name, value)
     if given < least:
-        raise SimulationError(f"{name} is at least {least}, got {given:g}")
+        raise MachineError(f"{name} is at least {least}, got {given:g}")
     if given > LARGEST:
-        raise SimulationError(f"{name} is at most {LARGEST:g}, got {given:g}")
+        raise MachineError(f"{name} is at most {LARGEST:g}, got {given:g}")
     if not given.is_integer():
-        raise SimulationError(f"{name} is a whole number, got {value!r}")
+        raise MachineError(f"{name} is a whole number, got {value!r}")
     return int(value)
 
 
@@ -64,7 +64,7 @@ def word(name: str, value: Any, accepted: Iterable[str]) -> str:  # noqa: ANN401
     """Return one of the accepted words."""
     words = tuple(accepted)
     if value not in words:
-        raise SimulationError(f"unknown {name} {value!r}; {suggest(str(value), words)}")
+        raise MachineError(f"unknown {name} {value!r}; {suggest(str(value), words)}")
     return str(value)
 
 
@@ -73,5 +73,5 @@ def distinct(what: str, names: Iterable[Any]) -> None:
     seen: set[str] = set()
     for name in names:
         if str(name) in seen:
-            raise SimulationError(f"two {what} are called {name!r}")
+            raise MachineError(f"two {what} are called {name!r}")
         seen.add(str(name))

@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from itertools import pairwise
 from typing import Final, Literal
 
-from onega.core.errors import SimulationError, suggest
+from onega.core.errors import MachineError, suggest
 from onega.core.machine.amounts import Amounts
 from onega.core.machine.checks import as_float, distinct, number, word
 from onega.core.machine.faults import Failures, Interruption
@@ -34,7 +34,7 @@ def _numbers(name: str, value: float | Sequence[float]) -> tuple[float, ...]:
     given = (value,) if isinstance(value, int | float) else tuple(value)
     numbers = tuple(as_float(name, one) for one in given)
     if any(math.isnan(one) for one in numbers):
-        raise SimulationError(f"{name} must be numbers, got {given}")
+        raise MachineError(f"{name} must be numbers, got {given}")
     return numbers
 
 
@@ -92,41 +92,41 @@ class RateControl:
 
     def _check(self) -> None:
         if self.kind not in CONTROLS:
-            raise SimulationError(
+            raise MachineError(
                 f"unknown rate control {self.kind!r}; {suggest(str(self.kind), CONTROLS)}"
             )
         if not self.rates or not all(rate > 0 and math.isfinite(rate) for rate in self.rates):
-            raise SimulationError(f"rates must be positive numbers, got {self.rates}")
+            raise MachineError(f"rates must be positive numbers, got {self.rates}")
         if min(self.rates) < 1 / FASTEST or max(self.rates) > FASTEST:
-            raise SimulationError(
+            raise MachineError(
                 f"rates must be from {1 / FASTEST:g} to {FASTEST:g} seconds of work a second, got "
                 f"{self.rates}"
             )
         if any(low >= high for low, high in pairwise(self.rates)):
-            raise SimulationError(
+            raise MachineError(
                 f"rates must increase from low to high (rate_low < rate_high), got {self.rates}"
             )
         if self.kind in ("queue", "workload"):
             self._check_thresholds()
         for name, chance in (("p_low", self.p_low), ("p_high", self.p_high)):
             if not 0 <= chance <= 1:
-                raise SimulationError(f"{name} is a probability from 0 to 1, got {chance}")
+                raise MachineError(f"{name} is a probability from 0 to 1, got {chance}")
 
     def _check_thresholds(self) -> None:
         wanted = len(self.rates) - 1
         if len(self.k_low) != wanted or len(self.k_high) != wanted:
-            raise SimulationError(
+            raise MachineError(
                 f"{len(self.rates)} rates need {wanted} k_low and {wanted} k_high, "
                 f"got {len(self.k_low)} and {len(self.k_high)}"
             )
         for low, high in zip(self.k_low, self.k_high, strict=True):
             if low > high:
-                raise SimulationError(f"k_low must not exceed k_high, got {low:g} > {high:g}")
+                raise MachineError(f"k_low must not exceed k_high, got {low:g} > {high:g}")
             if low < 0:
-                raise SimulationError(f"k_low must not be negative, got {low:g}")
+                raise MachineError(f"k_low must not be negative, got {low:g}")
         for name, ladder in (("k_low", self.k_low), ("k_high", self.k_high)):
             if any(a > b for a, b in pairwise(ladder)):
-                raise SimulationError(f"{name} must not decrease from rate to rate, got {ladder}")
+                raise MachineError(f"{name} must not decrease from rate to rate, got {ladder}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Power:
         object.__setattr__(self, "idle", _numbers("idle power", idle))
         for name, values in (("busy", self.busy), ("idle", self.idle)):
             if not values or not all(value >= 0 and math.isfinite(value) for value in values):
-                raise SimulationError(f"{name} power must be numbers, at least 0; got {values}")
+                raise MachineError(f"{name} power must be numbers, at least 0; got {values}")
             number(f"{name} power", max(values))
         for busy_at, idle_at in zip(*self.at(max(len(self.busy), len(self.idle))), strict=True):
             if busy_at < idle_at:
@@ -165,7 +165,7 @@ class Power:
         spread = []
         for name, values in (("busy", self.busy), ("idle", self.idle)):
             if len(values) not in (1, levels):
-                raise SimulationError(
+                raise MachineError(
                     f"{name} power needs one number or one for each of the {levels} rates, "
                     f"got {len(values)}"
                 )
@@ -246,11 +246,11 @@ class Cluster:
             object.__setattr__(self, "procs", _described_procs(self))
         given = as_float("procs of a machine", self.procs)
         if not given.is_integer() or given < 1:
-            raise SimulationError(
+            raise MachineError(
                 f"a machine has a whole number of processors, at least 1; got {self.procs}"
             )
         if self.procs > MOST_PROCS:
-            raise SimulationError(
+            raise MachineError(
                 f"a machine has at most {MOST_PROCS:,} processors here; got {self.procs}"
             )
         object.__setattr__(self, "procs", int(self.procs))
@@ -273,7 +273,7 @@ class Cluster:
     def require_plain(self, what: str) -> None:
         """Refuse a machine of which only the pool of processors would be looked at."""
         if not self.is_plain:
-            raise SimulationError(
+            raise MachineError(
                 f"{what} knows a plain pool of processors only; leave nodes, partitions, queues, "
                 "sleep, failures and the like out of the cluster"
             )
@@ -292,26 +292,26 @@ def _check_parts(cluster: Cluster) -> None:
     distinct("queues", (one.name for one in cluster.queues))
     for what, parts in (("partitions", cluster.partitions), ("queues", cluster.queues)):
         if sum(one.default for one in parts) > 1:
-            raise SimulationError(f"only one of the {what} can be the default")
+            raise MachineError(f"only one of the {what} can be the default")
     if not cluster.nodes and any(one.nodes is not None for one in cluster.partitions):
-        raise SimulationError(
+        raise MachineError(
             "partitions have nodes where nodes are described; give their procs, or describe nodes"
         )
     if (cluster.nodes or cluster.partitions) and cluster.procs != _described_procs(cluster):
         what = "nodes" if cluster.nodes else "partitions"
-        raise SimulationError(
+        raise MachineError(
             f"the {what} have {_described_procs(cluster)} processors together, "
             f"the machine {cluster.procs}"
         )
     if sum(group.count for group in cluster.nodes) > MOST_NODES:
-        raise SimulationError(
+        raise MachineError(
             f"a machine has at most {MOST_NODES:,} nodes here; got "
             f"{sum(group.count for group in cluster.nodes):,}"
         )
     if len({group.memory is None for group in cluster.nodes}) > 1:
-        raise SimulationError("memory is given for some groups of nodes; give it for all or none")
+        raise MachineError("memory is given for some groups of nodes; give it for all or none")
     if cluster.power_cap is not None and cluster.power is None:
-        raise SimulationError("a power cap needs to know what processors draw; give power too")
+        raise MachineError("a power cap needs to know what processors draw; give power too")
     if cluster.nodes and cluster.partitions:
         _check_partition_nodes(cluster)
 
@@ -322,7 +322,7 @@ def _check_partition_nodes(cluster: Cluster) -> None:
     owned: list[tuple[int, int, int | str]] = []
     for one in cluster.partitions:
         if one.nodes is None:
-            raise SimulationError(
+            raise MachineError(
                 f"partition {one.name}: nodes are described, so give its nodes as in '1-16'"
             )
         owned += [(part[0], part[-1], one.name) for part in stretches(one.nodes)]
@@ -331,14 +331,14 @@ def _check_partition_nodes(cluster: Cluster) -> None:
     reached, owner = 0, None
     for first, last, name in owned:
         if last > count:
-            raise SimulationError(
+            raise MachineError(
                 f"partition {name}: there is no node {last}; the machine has {count}"
             )
         if first <= reached:
-            raise SimulationError(f"node {first} is in partition {owner} and in partition {name}")
+            raise MachineError(f"node {first} is in partition {owner} and in partition {name}")
         left += range(reached + 1, first)
         reached, owner = last, name
     left += range(reached + 1, count + 1)
     if left:
         some = ", ".join(map(str, left[:5]))
-        raise SimulationError(f"{len(left)} of {count} nodes are in no partition: {some}")
+        raise MachineError(f"{len(left)} of {count} nodes are in no partition: {some}")

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from onega.core.errors import SimulationError, suggest
+from onega.core.errors import TableError, suggest
 from onega.core.machine.nodes import numbers
 from onega.core.units import LARGEST, LONGEST
 from onega.core.workload.tables import TableLike, cast_column, frame_of
@@ -91,18 +91,16 @@ class Events:
         for row in np.argsort(self.table["time"].to_numpy(), kind="stable").tolist():
             yield row + 1, rows[row]
 
-    def refuse(self, row: int, why: str) -> SimulationError:
+    def refuse(self, row: int, why: str) -> TableError:
         """Make the error of one row."""
-        return SimulationError(f"{self.name}, row {row}: {why}")
+        return TableError(f"{self.name}, row {row}: {why}")
 
     def _conform(self, table: TableLike) -> pl.DataFrame:
         """Bring a table to the schema: all columns, in order, of the right type."""
         frame = frame_of(table, ("time", "event"), self.name)
         for name in frame.columns:
             if name not in COLUMNS:
-                raise SimulationError(
-                    f"{self.name}: unknown column {name!r}; {suggest(name, COLUMNS)}"
-                )
+                raise TableError(f"{self.name}: unknown column {name!r}; {suggest(name, COLUMNS)}")
         return pl.DataFrame(
             [
                 cast_column(frame[name], kind, self.name)

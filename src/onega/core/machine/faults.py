@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from onega.core.errors import SimulationError
+from onega.core.errors import MachineError
 from onega.core.machine.checks import seconds, word
 from onega.core.machine.laws import Draws, Law
 
@@ -37,7 +37,7 @@ class Failures:
         for name in ("time_to_failure", "time_to_repair"):
             law = getattr(self, name)
             if isinstance(law, Law) and law.mean == 0:
-                raise SimulationError(f"failures: {name} is above 0, got {law}")
+                raise MachineError(f"failures: {name} is above 0, got {law}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Interruption:
     def __post_init__(self) -> None:
         word("interruption", self.rule, INTERRUPTIONS)
         if (self.rule == "checkpoint") != (self.interval is not None):
-            raise SimulationError(
+            raise MachineError(
                 "interruption: an interval goes with the rule 'checkpoint', and the rule with it"
             )
         if self.interval is not None:

@@ -28,7 +28,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from onega.core.documents import read_toml
-from onega.core.errors import SimulationError
+from onega.core.errors import MachineError, SimulationError
 from onega.core.machine.cluster import Cluster
 from onega.core.machine.file_lines import Place, line_of
 from onega.core.machine.file_tables import ClusterFile, explain, first_fault, setting_names
@@ -47,16 +47,16 @@ def read_cluster(path: str | os.PathLike[str]) -> Cluster:
     """Read a machine from a TOML file; it has to say how many processors there are."""
     settings = read_settings(path)
     if not settings.keys() & {"procs", "nodes", "partitions"}:
-        raise SimulationError(f"{path}: how many processors? write procs = N")
+        raise MachineError(f"{path}: how many processors? write procs = N")
     try:
         return make_cluster(settings)
     except SimulationError as error:
-        raise SimulationError(f"{path}: {error}") from None
+        raise MachineError(f"{path}: {error}") from None
 
 
 def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read what a file says, as a dictionary of the keys that are there."""
-    data = read_toml(path, SimulationError)
+    data = read_toml(path, MachineError)
     try:
         settings = _validated(data)
         _check_parts(settings)
@@ -64,7 +64,7 @@ def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
         text = Path(path).read_text(encoding="utf-8")
         line = line_of(text, error.place, error.message)
         where = path if line is None else f"{path}, line {line}"
-        raise SimulationError(f"{where}: {error.message}") from None
+        raise MachineError(f"{where}: {error.message}") from None
     return settings
 
 
@@ -73,7 +73,7 @@ def check_settings(data: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return _validated(data)
     except _WrongSettingError as error:
-        raise SimulationError(error.message) from None
+        raise MachineError(error.message) from None
 
 
 class _WrongSettingError(Exception):

@@ -22,7 +22,7 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 from numpy.random import Generator, SeedSequence
 
-from onega.core.errors import SimulationError, suggest
+from onega.core.errors import MachineError, suggest
 from onega.core.machine.checks import as_float
 from onega.core.rng import child, generator
 from onega.core.types import Floats
@@ -81,19 +81,19 @@ class Law:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise SimulationError(f"unknown law {self.kind!r}; {suggest(str(self.kind), KINDS)}")
+            raise MachineError(f"unknown law {self.kind!r}; {suggest(str(self.kind), KINDS)}")
         for name in ("mean", "shape"):
             value = as_float(f"a law's {name}", getattr(self, name))
             least = 0.0 if (self.kind, name) == ("fixed", "mean") else math.ulp(0.0)
             if not (math.isfinite(value) and value >= least):
                 need = "at least 0" if least == 0 else "above 0"
-                raise SimulationError(f"a law's {name} is a number {need}, got {value:g}")
+                raise MachineError(f"a law's {name} is a number {need}, got {value:g}")
             object.__setattr__(self, name, value)
         if self.mean > LONGEST:
-            raise SimulationError(f"a law's mean is at most {LONGEST:g} seconds, got {self.mean:g}")
+            raise MachineError(f"a law's mean is at most {LONGEST:g} seconds, got {self.mean:g}")
         least, most = SHAPES.get(self.kind, (0.0, math.inf))
         if not least <= self.shape <= most:
-            raise SimulationError(
+            raise MachineError(
                 f"the shape (sigma) of a {self.kind} law is from {least:g} to {most:g}, "
                 f"got {self.shape:g}"
             )
@@ -107,7 +107,7 @@ class Law:
             return cls("fixed", given)
         if isinstance(given, Draws):
             return given
-        raise SimulationError(
+        raise MachineError(
             f"{given!r} is no law; write e.g. 'weibull(shape=0.7, mean=30d)' or a duration"
         )
 
@@ -125,22 +125,22 @@ class Law:
             return cls("fixed", _seconds(text, text))
         kind = found[1].lower().replace("-", "")
         if kind not in KINDS:
-            raise SimulationError(f"unknown law in {text!r}; {suggest(kind, KINDS)}")
+            raise MachineError(f"unknown law in {text!r}; {suggest(kind, KINDS)}")
         given: dict[str, float] = {}
         for part in filter(None, (one.strip() for one in found[2].split(","))):
             name, equals, value = (word.strip() for word in part.partition("="))
             if not equals:  # the only parameter that needs no name
                 name, value = "mean", part
             if name in given:
-                raise SimulationError(f"{name} is given twice in {text!r}")
+                raise MachineError(f"{name} is given twice in {text!r}")
             given[name] = _number(value, text) if name in PLAIN_NUMBERS else _seconds(value, text)
         if frozenset(given) not in KINDS[kind]:
             ways = " or ".join(f"{kind}({', '.join(sorted(way))})" for way in KINDS[kind])
-            raise SimulationError(f"{text!r} doesn't determine a law; accepted: {ways}")
+            raise MachineError(f"{text!r} doesn't determine a law; accepted: {ways}")
         try:
             return cls(kind, *_MOMENTS[kind](given))
         except OverflowError:
-            raise SimulationError(f"{text!r}: the moments of this law are no numbers") from None
+            raise MachineError(f"{text!r}: the moments of this law are no numbers") from None
 
     def draw(self, count: int, rng: Generator) -> Floats:
         """Draw durations in seconds."""
@@ -167,7 +167,7 @@ def draw_durations(law: Draws, count: int, seed: SeedSequence, stream: int) -> F
     """Draw durations from a stream of their own; refuse what is none."""
     values = np.asarray(law.draw(count, generator(child(seed, stream))), dtype=np.float64)
     if values.shape != (count,) or not 0 <= values.min(initial=0) <= values.max(initial=0) < np.inf:
-        raise SimulationError(f"the law {law} draws something that is no duration")
+        raise MachineError(f"the law {law} draws something that is no duration")
     return values
 
 
@@ -203,7 +203,7 @@ _MOMENTS: Final[Mapping[str, Callable[[Mapping[str, float]], tuple[float, float]
 
 def _above_zero(name: str, value: float) -> float:
     if not (math.isfinite(value) and value > 0):
-        raise SimulationError(f"a law's {name} is a number above 0, got {value:g}")
+        raise MachineError(f"a law's {name} is a number above 0, got {value:g}")
     return value
 
 
@@ -211,14 +211,14 @@ def _number(value: str, text: str) -> float:
     try:
         return float(value)
     except ValueError:
-        raise SimulationError(f"{value!r} in {text!r} is not a number") from None
+        raise MachineError(f"{value!r} in {text!r} is not a number") from None
 
 
 def _seconds(value: str, text: str) -> float:
     try:
         return duration(value)
     except ValueError:
-        raise SimulationError(
+        raise MachineError(
             f"{value!r} in {text!r} is neither a duration (90, 15m, 30d) nor a law such as "
             "'weibull(shape=0.7, mean=30d)'"
         ) from None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
-from onega.core.errors import SimulationError
+from onega.core.errors import MachineError, PolicyError
 from onega.core.machine.amounts import Amounts
 from onega.core.machine.checks import whole, word
 from onega.core.policy import PREEMPTIVE, SLURM, Policy
@@ -52,11 +52,11 @@ class NodeGroup:
             try:
                 object.__setattr__(self, "memory", size(self.memory))
             except (ValueError, AttributeError) as error:
-                raise SimulationError(f"memory of a node: {error}") from None
+                raise MachineError(f"memory of a node: {error}") from None
         others = Amounts(self.resources, what="resources of a node")
         for name in ("procs", "memory", "gpus"):
             if name in others:
-                raise SimulationError(f"resources of a node: {name} has a field of its own")
+                raise MachineError(f"resources of a node: {name} has a field of its own")
         object.__setattr__(self, "resources", others)
         Amounts(self.amounts, what="a node")
 
@@ -102,7 +102,7 @@ class Partition:
     def __post_init__(self) -> None:
         called = f"partition {self.name}"
         if (self.procs is None) == (self.nodes is None):
-            raise SimulationError(f"{called}: give its procs, or its nodes as in '1-16'")
+            raise MachineError(f"{called}: give its procs, or its nodes as in '1-16'")
         if self.procs is not None:
             object.__setattr__(self, "procs", whole(f"procs of {called}", self.procs))
         if self.nodes is not None:
@@ -118,7 +118,7 @@ def detailed_policy(given: str | Policy) -> Policy:
     """Read a policy; refuse those that only the plain pool of processors knows."""
     policy = Policy.parse(given)
     if policy.order == SLURM or policy.order in PREEMPTIVE:
-        raise SimulationError(
+        raise PolicyError(
             f"policy {policy} is for a plain pool of processors (slurm knows overheads too); a "
             "detailed machine takes any other order, e.g. fcfs, easy or multifactor+conservative"
         )
@@ -132,13 +132,13 @@ def stretches(text: str, what: str = "nodes") -> list[range]:
         match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if not 1 <= first <= last:
-            raise SimulationError(
+            raise MachineError(
                 f"{what}: {_shortened(text)} are no numbers of nodes from 1; e.g. 3, '3-7' or "
                 "'1,5-6'"
             )
         found.append(range(first, last + 1))
     if sum(map(len, found)) > MOST_NODES:
-        raise SimulationError(
+        raise MachineError(
             f"{what}: {_shortened(text)} name {sum(map(len, found)):,} nodes; at most "
             f"{MOST_NODES:,} are taken"
         )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from onega.core.documents import read_json
-from onega.core.errors import SimulationError, suggest
+from onega.core.errors import MachineError, suggest
 from onega.core.files import write_text
 from onega.core.machine.laws import Draws, Law
 
@@ -82,7 +82,7 @@ class Overheads:
         try:
             return cls(given.launch, given.completion)
         except AttributeError:
-            raise SimulationError(
+            raise MachineError(
                 f"overheads are onega.Overheads(launch, completion), got {given!r}"
             ) from None
 
@@ -97,13 +97,13 @@ class Overheads:
         for part in filter(None, (one.strip() for one in text.split(";"))):
             name, equals, law = (word.strip() for word in part.partition("="))
             if not equals or name not in OVERHEADS:
-                raise SimulationError(
+                raise MachineError(
                     f"overheads {text!r} are neither {MEASURED!r}, nor a file, nor laws such as "
                     f"'completion=gamma(mean=2, sd=1); release=1s'; of {', '.join(OVERHEADS)}"
                 )
             laws[name] = law
         if not laws:
-            raise SimulationError("overheads: an empty text; give 'measured', a file, or laws")
+            raise MachineError("overheads: an empty text; give 'measured', a file, or laws")
         return cls(**laws)
 
     @classmethod
@@ -115,7 +115,7 @@ class Overheads:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Overheads:
         """Read what `save` wrote."""
-        return _from(read_json(path, SimulationError), path)
+        return _from(read_json(path, MachineError), path)
 
     def save(self, path: str | os.PathLike[str], *, about: str = "") -> None:
         """Write the laws as JSON, with a word about where they come from."""
@@ -128,21 +128,21 @@ OVERHEADS: Final = tuple(field.name for field in fields(Overheads))
 
 def _told(name: str, law: Draws) -> str:
     if not isinstance(law, Law):
-        raise SimulationError(f"{name} is drawn by {law!r}, which can't be written; give a law")
+        raise MachineError(f"{name} is drawn by {law!r}, which can't be written; give a law")
     return str(law)
 
 
 def _from(given: Any, path: str | os.PathLike[str]) -> Overheads:  # noqa: ANN401
     if not isinstance(given, dict):
-        raise SimulationError(f"{path} holds no laws of overheads: an object, got {given!r:.60}")
+        raise MachineError(f"{path} holds no laws of overheads: an object, got {given!r:.60}")
     laws = {name: law for name, law in given.items() if name != "about"}
     for name, law in laws.items():
         if name not in OVERHEADS:
-            raise SimulationError(
+            raise MachineError(
                 f"{path} holds no laws of overheads: {name!r}; {suggest(name, OVERHEADS)}"
             )
         if isinstance(law, bool) or not isinstance(law, str | int | float):
-            raise SimulationError(f"{path}: {name} is a law as text or seconds, got {law!r:.60}")
+            raise MachineError(f"{path}: {name} is a law as text or seconds, got {law!r:.60}")
     if not laws:
-        raise SimulationError(f"{path} holds no laws of overheads: of {', '.join(OVERHEADS)}")
+        raise MachineError(f"{path} holds no laws of overheads: of {', '.join(OVERHEADS)}")
     return Overheads(**laws)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from onega.core.errors import SimulationError
+from onega.core.errors import MachineError
 from onega.core.machine.amounts import Amounts
 from onega.core.machine.checks import as_float, number, seconds, whole
 from onega.core.units import LARGEST
@@ -52,11 +52,11 @@ class Queue:
             limit = seconds(f"{called}: max_time", self.max_time, above_zero=True)
             object.__setattr__(self, "max_time", limit)
         if not abs(as_float(f"{called}: priority", self.priority)) <= LARGEST:
-            raise SimulationError(
+            raise MachineError(
                 f"{called}: priority is from {-LARGEST:g} to {LARGEST:g}, got {self.priority}"
             )
         if not 0 <= number(f"{called}: factor", self.factor) <= 1:
-            raise SimulationError(f"{called}: factor is from 0 to 1, got {self.factor}")
+            raise MachineError(f"{called}: factor is from 0 to 1, got {self.factor}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class UserLimits:
     def __post_init__(self) -> None:
         _limits(self, "user limits", ("max_jobs", "max_procs"))
         if self.max_jobs is None and self.max_procs is None:
-            raise SimulationError("user limits: give max_jobs or max_procs")
+            raise MachineError("user limits: give max_jobs or max_procs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Multifactor:
         shares = Amounts(self.shares, what="shares")
         for user, share in shares.items():
             if not re.fullmatch("[0-9]{1,18}", user):
-                raise SimulationError(f"shares are by the number of a user, got {user!r}")
+                raise MachineError(f"shares are by the number of a user, got {user!r}")
             number(f"share of user {user}", share, above_zero=True)
         object.__setattr__(self, "shares", shares)
 

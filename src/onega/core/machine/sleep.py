@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from onega.core.errors import SimulationError
+from onega.core.errors import MachineError
 from onega.core.machine.checks import as_float, number, seconds
 from onega.core.units import LONGEST
 
@@ -69,10 +69,10 @@ class Sleep:
         object.__setattr__(self, "states", given)
         object.__setattr__(self, "wake_ahead", bool(wake_ahead))
         if not given:
-            raise SimulationError("sleep needs at least one state")
+            raise MachineError("sleep needs at least one state")
         for light, deep in pairwise(given):
             if light.timeout >= deep.timeout:
-                raise SimulationError(
+                raise MachineError(
                     "sleep states go from the lightest to the deepest, with increasing timeouts; "
                     f"got {light.timeout:g} s before {deep.timeout:g} s"
                 )
@@ -95,16 +95,16 @@ class PowerCap:
 
     def __post_init__(self) -> None:
         if not self.steps:
-            raise SimulationError("a power cap needs at least one step")
+            raise MachineError("a power cap needs at least one step")
         for since, watts in self.steps:
             number("power cap", watts, above_zero=True)
             if not (since == -math.inf or abs(since) <= LONGEST):
-                raise SimulationError(
+                raise MachineError(
                     f"a step of a power cap is at most {LONGEST:g} seconds away, got {since:g}"
                 )
         for (earlier, _), (later, _) in pairwise(self.steps):
             if not earlier < later:
-                raise SimulationError(
+                raise MachineError(
                     f"steps of a power cap increase in time, got {earlier:g} before {later:g}"
                 )
 
@@ -128,7 +128,7 @@ class PowerCap:
         try:
             steps = tuple((float(since), float(watts)) for since, watts in given)
         except (TypeError, ValueError, OverflowError):
-            raise SimulationError(
+            raise MachineError(
                 "a power cap is a number of watts, times of day with watts, "
                 f"or a list of (seconds, watts); got {given!r}"
             ) from None
@@ -138,5 +138,5 @@ class PowerCap:
 def _time_of_day(text: str) -> float:
     found = re.fullmatch(r"([0-9]{1,2}):([0-9]{2})", str(text).strip())
     if found is None or int(found[1]) > 23 or int(found[2]) > 59:
-        raise SimulationError(f"power cap: {text!r} is no time of day such as '08:00'")
+        raise MachineError(f"power cap: {text!r} is no time of day such as '08:00'")
     return 3600.0 * int(found[1]) + 60.0 * int(found[2])

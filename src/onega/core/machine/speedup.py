@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from onega.core.errors import SimulationError
+from onega.core.errors import MachineError
 from onega.core.machine.checks import number, whole
 from onega.core.types import Floats
 
@@ -31,7 +31,7 @@ class AmdahlSpeedup:
 
     def __post_init__(self) -> None:
         if not 0 <= number("serial share", self.serial) <= 1:
-            raise SimulationError(f"a serial share is from 0 to 1, got {self.serial}")
+            raise MachineError(f"a serial share is from 0 to 1, got {self.serial}")
         object.__setattr__(self, "widths", _checked(self.widths))
 
     def speedup(self, procs: npt.ArrayLike) -> Floats:
@@ -65,7 +65,7 @@ class DowneySpeedup:
 
     def __post_init__(self) -> None:
         if number("parallelism", self.parallelism) < 1:
-            raise SimulationError(f"an average parallelism is at least 1, got {self.parallelism}")
+            raise MachineError(f"an average parallelism is at least 1, got {self.parallelism}")
         number("sigma", self.sigma)
         object.__setattr__(self, "widths", _checked(self.widths))
 
@@ -102,7 +102,7 @@ def parse_speedup(text: str) -> Speedup:
         return AmdahlSpeedup(values[0], widths)
     if found and found[1] == "downey" and len(values) == 2:
         return DowneySpeedup(values[0], values[1], widths)
-    raise SimulationError(
+    raise MachineError(
         f"not a speed-up law: {text!r}; accepted: amdahl(0.05), by the serial share, or "
         "downey(16, 1), by parallelism and sigma, each with most=N if no job is to be wider (or a "
         "file with job, procs, runtime)"

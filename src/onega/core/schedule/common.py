@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from onega.core.errors import SimulationError
+from onega.core.errors import ScheduleError
 from onega.core.schedule.measures import JOB_MEASURES, job_means
 from onega.core.workload.report import Finding, Report, examples
 from onega.core.workload.workload import Workload
@@ -45,7 +45,7 @@ def comparable_jobs(log: Workload, procs: int | None = None) -> tuple[Workload, 
     ]
     kept = log if unrun.height + wide.height == 0 else log.select(ran & fits)
     if len(kept) == 0:
-        raise SimulationError(
+        raise ScheduleError(
             "the log has no job with a wait, a run time and a width that fits; "
             "observed waits are what a simulation is compared with"
         )

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from onega.core.errors import SimulationError
+from onega.core.errors import ScheduleError
 from onega.core.intervals import Interval, batch_means
 from onega.core.lazy import lazy
 from onega.core.machine.cluster import Cluster
@@ -104,7 +104,7 @@ class Schedule(Plottable):
         ).fill_null(value=False)
         kept = workload.select(known)
         if len(kept) == 0:
-            raise SimulationError(
+            raise ScheduleError(
                 "the log has no job with a wait, a run time and a width; "
                 "an observed schedule needs them (simulate it instead)"
             )
@@ -195,7 +195,7 @@ class Schedule(Plottable):
     def events(self) -> pl.DataFrame:
         """The event log of a detailed run: ``time, event, job, node``."""
         if self.chronicle is None:
-            raise SimulationError(
+            raise ScheduleError(
                 "a plain run keeps no event log; simulate with events=, or on a cluster with "
                 "failures, sleep, nodes, partitions or queues"
             )
@@ -238,7 +238,7 @@ class Schedule(Plottable):
         """
         if warmup is not None:
             if window is not None:
-                raise SimulationError("give a window or a warm-up, one of the two")
+                raise ScheduleError("give a window or a warm-up, one of the two")
             return settled_summary(self, warmup)
         if window is not None:
             return window_summary(self, window)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from onega.core.errors import SimulationError
+from onega.core.errors import ScheduleError
 from onega.core.schedule.common import means_of
 from onega.core.schedule.energy import count_over
 from onega.core.schedule.measures import machine_measures
@@ -80,11 +80,11 @@ class Window:
             return WHOLE
         start, dots, end = word.partition("..")
         if not dots:
-            raise SimulationError(f"unknown window {given!r}; accepted: {ACCEPTED}")
+            raise ScheduleError(f"unknown window {given!r}; accepted: {ACCEPTED}")
         since = -math.inf if not start.strip() else _instant(start.strip(), given, log)
         until = math.inf if not end.strip() else _instant(end.strip(), given, log)
         if not since < until:
-            raise SimulationError(f"the window {given!r} ends before it begins")
+            raise ScheduleError(f"the window {given!r} ends before it begins")
         return cls(since, until)
 
     def within(self, first: float, last: float) -> Window:
@@ -133,11 +133,11 @@ def _instant(text: str, whole: str, log: Workload) -> float:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise SimulationError(
+        raise ScheduleError(
             f"the window {whole!r}: {text!r} is neither a time nor a date; accepted: {ACCEPTED}"
         ) from None
     if log.meta.epoch is None:
-        raise SimulationError(
+        raise ScheduleError(
             f"the window {whole!r} has a date, and the log has none; give times after the first "
             "submission, such as 2d..9d"
         )
@@ -223,7 +223,7 @@ def window_summary(
     window = asked.within(schedule.begin, schedule.last)
     jobs = schedule.jobs.filter(pl.Series(asked.holds(schedule.workload.column("submit"))))
     if jobs.is_empty() or not (window.length > 0 or asked.kind != "given"):
-        raise SimulationError(
+        raise ScheduleError(
             f"no job was submitted in the window from {asked.since:g} to {asked.until:g} s; "
             f"the schedule goes from {schedule.begin:g} to {schedule.last:g} s"
         )

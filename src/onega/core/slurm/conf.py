@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from onega.core.errors import SimulationError
+from onega.core.errors import PolicyError
 
 
 def read_slurm_conf(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -18,17 +18,17 @@ def read_slurm_conf(path: str | os.PathLike[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     _read(Path(path), found, depth=0)
     if not found:
-        raise SimulationError(f"{path} is not a slurm.conf: it has no line Keyword=value")
+        raise PolicyError(f"{path} is not a slurm.conf: it has no line Keyword=value")
     return found
 
 
 def _read(path: Path, found: dict[str, str], depth: int) -> None:
     if depth > 8:
-        raise SimulationError(f"{path}: Include goes round in circles")
+        raise PolicyError(f"{path}: Include goes round in circles")
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise SimulationError(f"{path}: {error.strerror or error}") from None
+        raise PolicyError(f"{path}: {error.strerror or error}") from None
     for line in text.replace("\\\n", " ").splitlines():
         body = line.partition("#")[0].strip()
         if body.lower().startswith("include "):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from onega.core.errors import SimulationError
+from onega.core.errors import PolicyError
 from onega.core.slurm.conf import read_slurm_conf
 
 FINE_TEXT: Final = (
@@ -93,9 +93,9 @@ class SlurmParameters:
         for key, (least, most) in _RANGES.items():
             if not least <= getattr(self, key) <= most:
                 given = getattr(self, key)
-                raise SimulationError(f"{key} is a number from {least} to {most}; got {given}")
+                raise PolicyError(f"{key} is a number from {least} to {most}; got {given}")
         if not self.max_age > 0:
-            raise SimulationError(f"PriorityMaxAge is a time above 0; got {self.max_age:g} s")
+            raise PolicyError(f"PriorityMaxAge is a time above 0; got {self.max_age:g} s")
 
     @classmethod
     def parse(cls, text: str) -> SlurmParameters:
@@ -107,7 +107,7 @@ class SlurmParameters:
             return cls.of(read_slurm_conf(given), Path(given).name)
         if re.fullmatch(r"\w+(=[\w.+-]*)?([,;]\w+(=[\w.+-]*)?)*", given) and "=" in given:
             return cls.of({"schedulerparameters": given.replace(";", ",")}, given)
-        raise SimulationError(
+        raise PolicyError(
             f"slurm parameters {text!r} are neither {' nor '.join(NAMED)}, nor a slurm.conf, "
             "nor SchedulerParameters such as bf_interval=30;bf_resolution=60"
         )
@@ -142,7 +142,7 @@ class SlurmParameters:
 
 def _number(key: str, value: str) -> int:
     if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", value):
-        raise SimulationError(f"{key or 'a weight'} is a whole number, got {value[:60]!r}")
+        raise PolicyError(f"{key or 'a weight'} is a whole number, got {value[:60]!r}")
     return int(value)
 
 
@@ -160,6 +160,4 @@ def slurm_duration(text: str) -> float:
             return parts[0] * 3600.0 + parts[1] * 60 + parts[2]
         return parts[0] * 60.0 + (parts[1] if len(parts) > 1 else 0)
     except (ValueError, TypeError):
-        raise SimulationError(
-            f"not a time of Slurm: {text[:60]!r}; e.g. 90, 1:30:00, 7-0"
-        ) from None
+        raise PolicyError(f"not a time of Slurm: {text[:60]!r}; e.g. 90, 1:30:00, 7-0") from None

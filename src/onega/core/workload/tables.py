@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from onega.core.errors import SimulationError
+from onega.core.errors import TableError
 from onega.core.units import LARGEST, SMALLEST
 
 TableLike = pl.DataFrame | Mapping[str, Any]
@@ -21,7 +21,7 @@ def frame_of(table: TableLike, needed: Iterable[str], name: str) -> pl.DataFrame
     for column in needed:
         if column not in frame.columns:
             there = ", ".join(frame.columns) or "none"
-            raise SimulationError(f"{name}: there is no column {column!r}; there are: {there}")
+            raise TableError(f"{name}: there is no column {column!r}; there are: {there}")
     return frame
 
 
@@ -50,5 +50,5 @@ def cast_column(values: pl.Series, kind: type[pl.DataType], name: str) -> pl.Ser
         row = int(wrong[0])
         needs: dict[type[pl.DataType], str] = {pl.Int64: "a whole number", pl.Float64: "a number"}
         need, got = needs.get(kind, "text"), repr(values[row])
-        raise SimulationError(f"{name}, row {row + 1}: {values.name} must be {need}, got {got}")
+        raise TableError(f"{name}, row {row + 1}: {values.name} must be {need}, got {got}")
     return cast

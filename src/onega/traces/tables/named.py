@@ -27,7 +27,7 @@ def read_events(path: str | os.PathLike[str]) -> Events:
 
     Raises
     ------
-    SimulationError
+    TableError
         A row is wrong: an unknown word, a time below 0, a node that can't be; the row is named.
     """
     return Events(read_table(path), name=Path(path).name)

@@ -11,7 +11,9 @@ from onega.core.units import LONGEST
 from onega.core.workload.meta import Meta
 
 Seconds = Annotated[float, Field(ge=-LONGEST, le=LONGEST, allow_inf_nan=False)]
-Size = Annotated[int, Field(ge=1)]
+Size = Annotated[int, Field(ge=1, le=10**12)]
+Count = Annotated[int, Field(ge=0, le=10**12)]
+Number = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 
 
 class StoredMeta(BaseModel):
@@ -27,8 +29,8 @@ class StoredMeta(BaseModel):
     procs: Size | None = None
     nodes: Size | None = None
     header: tuple[str, ...]
-    labels: dict[str, dict[int, str]]
-    unfinished: dict[str, int] = {}
+    labels: dict[str, dict[Number, str]]
+    unfinished: dict[str, Count] = {}
     provenance: tuple[str, ...]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 from onega.cli.console import remark
 from onega.cli.options import OverheadsOption, ProcsOption, option
-from onega.core.errors import SimulationError
+from onega.core.errors import MachineError, SimulationError
 from onega.core.machine.cluster import Cluster
 from onega.core.machine.settings import make_cluster
 
@@ -96,19 +96,19 @@ def build_cluster(flags: MachineFlags, log_procs: int | None) -> Cluster:
     if procs is None and not settings.keys() & {"nodes", "partitions"}:
         procs = log_procs
         if procs is None:
-            raise SimulationError(
+            raise MachineError(
                 "the log doesn't say how many processors the machine has; give --procs N"
             )
     control = settings.get("rate_control", {}) | _rate_settings(flags)
     _check_needs(flags, control)
     power = settings.get("power", {}) | _power_settings(flags)
     if power and "busy" not in power:
-        raise SimulationError("idle power alone gives no energy; give --power-busy too")
+        raise MachineError("idle power alone gives no energy; give --power-busy too")
     try:
         parts = {"procs": procs, "rate_control": control, "power": power}
         cluster = make_cluster(settings | {name: one for name, one in parts.items() if one})
     except SimulationError as error:
-        raise SimulationError(_as_flags(str(error))) from None
+        raise MachineError(_as_flags(str(error))) from None
     if flags.overheads is not None:
         cluster = replace(cluster, overheads=flags.overheads)
     if power and "idle" not in power:
@@ -119,7 +119,7 @@ def build_cluster(flags: MachineFlags, log_procs: int | None) -> Cluster:
 def _rate_settings(flags: MachineFlags) -> dict[str, Any]:
     """Return the arguments of RateControl that were given as flags."""
     if flags.rates is not None and (flags.rate_low, flags.rate_high) != (None, None):
-        raise SimulationError("give --rates, or --rate-low and --rate-high, not both")
+        raise MachineError("give --rates, or --rate-low and --rate-high, not both")
     rates: Any = None if flags.rates is None else _numbers("--rates", flags.rates)
     if flags.rate_high is not None:
         # The log's own run times are at rate 1, so that is what "low" means by default.
@@ -145,11 +145,11 @@ def _check_needs(flags: MachineFlags, control: dict[str, Any]) -> None:
     for name in ("k_low", "k_high", "p_low", "p_high"):
         if getattr(flags, name) is not None and name not in NEEDED[kind]:
             takes = " or ".join(rule for rule, names in NEEDED.items() if name in names)
-            raise SimulationError(f"{_flag(name)} needs --rate-control {takes}, got {kind}")
+            raise MachineError(f"{_flag(name)} needs --rate-control {takes}, got {kind}")
     rates = control.get("rates", ())
     several = not isinstance(rates, int | float) and len(rates) > 1
     if kind == "none" and several:
-        raise SimulationError(
+        raise MachineError(
             "several rates need --rate-control random, queue or workload; "
             "for one fixed rate give --rate-low R alone"
         )
@@ -157,7 +157,7 @@ def _check_needs(flags: MachineFlags, control: dict[str, Any]) -> None:
     if kind != "none" and not several:
         missing.insert(0, "--rate-high (or --rates)")
     if missing:
-        raise SimulationError(f"--rate-control {kind} needs {' and '.join(missing)}")
+        raise MachineError(f"--rate-control {kind} needs {' and '.join(missing)}")
 
 
 def _power_settings(flags: MachineFlags) -> dict[str, Any]:
@@ -167,11 +167,11 @@ def _power_settings(flags: MachineFlags) -> dict[str, Any]:
         listed = getattr(flags, f"power_{name}")
         low, high = (getattr(flags, f"power_{name}_{end}") for end in ("low", "high"))
         if listed is not None and (low, high) != (None, None):
-            raise SimulationError(
+            raise MachineError(
                 f"give --power-{name}, or --power-{name}-low and --power-{name}-high, not both"
             )
         if high is not None and low is None:
-            raise SimulationError(f"--power-{name}-high needs --power-{name}-low beside it")
+            raise MachineError(f"--power-{name}-high needs --power-{name}-low beside it")
         if listed is not None:
             result[name] = _numbers(f"--power-{name}", listed)
         elif high is not None:
@@ -189,7 +189,7 @@ def _check_high_power(flags: MachineFlags) -> None:
     for name in ("busy", "idle"):
         low, high = (getattr(flags, f"power_{name}_{end}") for end in ("low", "high"))
         if low is not None and high is None:
-            raise SimulationError(
+            raise MachineError(
                 f"--power-{name}-low is for the low rate; give --power-{name}-high too, "
                 f"or --power-{name} W for all rates"
             )
@@ -199,7 +199,7 @@ def _numbers(flag: str, text: str) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise SimulationError(
+        raise MachineError(
             f"{flag} takes a number, or several separated by commas; got {text!r}"
         ) from None
 
