@@ -24,7 +24,17 @@ from onega.kernels import compile_events as news
 PANELS: dict[str, tuple[str, ...]] = {
     "Logs": ("describe", "convert", "archive"),
     "Schedulers and machines": ("simulate", "cluster", "compare-policies", "plan", "sweep"),
-    "Workload models": ("fit", "sample", "compare", "groups", "feedback", "closed-loop"),
+    "Workload models": (
+        "fit",
+        "sample",
+        "compose",
+        "resample",
+        "recover",
+        "compare",
+        "groups",
+        "feedback",
+        "closed-loop",
+    ),  # fmt: skip
     "Theory": ("stability", "limits"),
     "Against reality": ("adequacy", "virtual", "golden"),
     "To look at": ("demo", "report", "serve", "reproduce"),

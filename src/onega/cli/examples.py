@@ -23,6 +23,17 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("onega sample model.json -n 10000 -o more.swf --seed 1", "ten thousand jobs, repeatable"),
         ("onega sample lublin -n 5000 --procs 128 --load 0.7 -o jobs.swf", "jobs without a log"),
     ),
+    "compose": (
+        ("onega compose jobs.json --arrivals other.json -o both.json", "jobs here, arrivals there"),
+    ),
+    "resample": (
+        ("onega resample jobs.swf.gz -o again.swf --seed 1", "its weeks drawn anew"),
+        ("onega resample jobs.swf.gz -o more.swf --by users --load 1.2", "more users"),
+    ),
+    "recover": (
+        ("onega recover jobs.swf.gz -o full.swf", "missing estimates drawn like the others"),
+        ("onega recover jobs.swf.gz -o full.swf --learn-from kth.swf.gz", "like another log's"),
+    ),
     "compare": (
         ("onega compare jobs.swf.gz more.swf", "how alike the two are"),
         ("onega compare jobs.swf.gz --models markov,lublin --replicates 20", "models, fitted"),

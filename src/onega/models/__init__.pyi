@@ -19,6 +19,7 @@ from .jobs.markov import PairMarkov as PairMarkov
 from .jobs.neural import Neural as Neural
 from .jobs.svr import Svr as Svr
 from .jobs.vlmc import Vlmc as Vlmc
+from .published.cirne import CirneBerman as CirneBerman
 from .published.downey import Downey as Downey
 from .published.feitelson96 import Feitelson96 as Feitelson96
 from .published.jann import Jann as Jann

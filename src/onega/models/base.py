@@ -46,13 +46,14 @@ SIZES = ("hourly", "none")
 
 
 class Drawn(NamedTuple):
-    """What a family draws: widths and run times; gaps, users and groups where it has its own."""
+    """What a family draws: widths and run times; gaps, users, estimates where it has its own."""
 
     procs: Floats
     runtime: Floats
     gaps: Floats | None = None
     user: Ints | None = None
     group: Ints | None = None
+    estimate: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -286,7 +287,9 @@ class WorkloadModel(Plottable, Part):
             "procs": drawn.procs.astype(np.int64),
             "requested_procs": drawn.procs.astype(np.int64),
         }
-        if self.estimates is not None:
+        if self.estimates is not None and drawn.estimate is not None:
+            columns["estimate"] = drawn.estimate
+        elif self.estimates is not None:
             columns["estimate"] = self.estimates.draw(drawn.runtime, generator(child(seed, 2)))
         if self.users is not None:
             who = self.users.draw(drawn.procs, drawn.runtime, generator(child(seed, 3)))

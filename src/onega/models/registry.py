@@ -18,6 +18,7 @@ _FAMILIES = {
     "jann": "onega.models.published.jann:Jann",
     "downey": "onega.models.published.downey:Downey",
     "feitelson96": "onega.models.published.feitelson96:Feitelson96",
+    "cirne": "onega.models.published.cirne:CirneBerman",
     "neural": "onega.models.jobs.neural:Neural",
     "svr": "onega.models.jobs.svr:Svr",
     "user-groups": "onega.models.users.groups:UserGroups",

@@ -45,6 +45,7 @@ CALLED: Final = {
     "jann": "Jann et al. 1997",
     "downey": "Downey 1997",
     "feitelson96": "Feitelson 1996",
+    "cirne": "Cirne and Berman 2001",
     "neural": "recurrent neural network of the past",
     "svr": "support vector machine of the past",
     "user-groups": "groups of users with sessions (MUGM)",

@@ -42,6 +42,7 @@ ALL_MODELS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "jann": ("jann", {}),
     "downey": ("downey", {}),
     "feitelson96": ("feitelson96", {}),
+    "cirne": ("cirne", {}),
     "neural": ("neural", {}),
     "svr": ("svr", {}),
 }

@@ -1,0 +1,73 @@
+"""``onega recover``: fill the estimates that a log lacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from onega.cli.console import emit_json, remark
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    SeedOption,
+    TimezoneOption,
+    TraceArgument,
+    read_trace,
+)
+from onega.core.errors import ModelError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="recover")(recover)
+
+
+def recover(
+    trace: TraceArgument,
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="OUT.swf", help="Where to write the log.")
+    ],
+    estimates: Annotated[
+        str,
+        typer.Option(
+            "--estimates", metavar="LAW", help="auto (the best fit), beta, gamma or tsafrir."
+        ),
+    ] = "auto",
+    learn: Annotated[
+        Path | None,
+        typer.Option(
+            "--learn-from", metavar="LOG", help="Another log to learn from; this one's by default."
+        ),
+    ] = None,
+    seed: SeedOption = None,
+    json: JsonOption = False,  # noqa: FBT002
+    format: FromOption = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
+    timezone: TimezoneOption = None,
+) -> None:
+    """Fill the estimates that a log lacks, from those that it (or another log) has.
+
+    Estimates that the log has stay as they are.
+    """
+    from onega.models.estimates.estimates import fit_estimates
+    from onega.models.jobs.jobs import jobs_of
+    from onega.traces.writing import write
+
+    log = read_trace(trace, format=format, map_file=map_file, columns=column, timezone=timezone)
+    model = fit_estimates(jobs_of(log if learn is None else read_trace(learn)), estimates)
+    if model is None:
+        raise ModelError(
+            f"{learn or trace} has fewer than 50 estimates to learn from; name a log that has some "
+            "(--learn-from LOG)"
+        )
+    full = model.recover(log, rng=seed)
+    write(full, out)
+    remark(full.meta.provenance[-1])
+    if json:
+        found = full.meta.report.count("recovered_estimate")
+        emit_json({"estimates": model.KIND, "jobs": len(full), "recovered": found, "out": str(out)})

@@ -1,0 +1,60 @@
+"""``onega resample``: another log like this one, from its own weeks or users."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from onega.cli.console import emit_json, remark
+from onega.cli.options import (
+    ColumnOption,
+    FromOption,
+    JsonOption,
+    MapOption,
+    ProcsOption,
+    SeedOption,
+    TimezoneOption,
+    TraceArgument,
+    read_trace,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="resample")(resample)
+
+
+def resample(
+    trace: TraceArgument,
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="OUT.swf", help="Where to write the jobs.")
+    ],
+    by: Annotated[
+        str, typer.Option("--by", metavar="WHAT", help="What is drawn anew: weeks or users.")
+    ] = "weeks",
+    load: Annotated[
+        float | None,
+        typer.Option("--load", metavar="X", help="Multiply the log's load by this."),
+    ] = None,
+    seed: SeedOption = None,
+    procs: ProcsOption = None,
+    json: JsonOption = False,  # noqa: FBT002
+    format: FromOption = None,
+    map_file: MapOption = None,
+    column: ColumnOption = None,
+    timezone: TimezoneOption = None,
+) -> None:
+    """Draw a log like this one, with replacement, from its own weeks or users (a bootstrap)."""
+    from onega.experiment.replicates.resampling import resample as draw
+    from onega.traces.writing import write
+
+    log = read_trace(
+        trace, format=format, map_file=map_file, columns=column, timezone=timezone, procs=procs
+    )
+    drawn = draw(log, by, rng=seed, load=load)  # type: ignore[arg-type]
+    write(drawn, out)
+    remark(drawn.meta.provenance[-1])
+    if json:
+        emit_json({"by": by, "jobs": len(drawn), "span": drawn.span, "out": str(out)})
