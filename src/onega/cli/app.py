@@ -34,7 +34,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "groups",
         "feedback",
         "closed-loop",
-    ),  # fmt: skip
+    ),
     "Theory": ("stability", "limits"),
     "Against reality": ("adequacy", "virtual", "golden"),
     "To look at": ("demo", "report", "serve", "reproduce"),
