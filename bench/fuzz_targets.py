@@ -13,9 +13,9 @@ import numpy as np
 
 import onega
 from onega.comparison.golden import read_golden
-from onega.core.machine.file import read_cluster
 from onega.core.machine.laws import Law
 from onega.core.machine.overheads import Overheads
+from onega.core.machine.settings.reading import read_cluster
 from onega.core.machine.speedup import parse_speedup
 from onega.core.slurm.conf import read_slurm_conf
 from onega.core.slurm.parameters import SlurmParameters

@@ -9,7 +9,7 @@ from typing import Any
 from onega.core.documents import parse_toml
 from onega.core.errors import MachineError
 from onega.core.machine.cluster import Cluster
-from onega.core.machine.file import check_settings, make_cluster
+from onega.core.machine.settings.reading import check_settings, make_cluster
 from onega.web.schemas import POLICY
 
 SIZES = {"procs", "nodes", "partitions"}

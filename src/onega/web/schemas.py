@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from onega.core.machine.cluster import MOST_PROCS
+from onega.core.machine.settings.keys import text_of
 from onega.models import MODELS
 
 ID = r"^[0-9a-f]{16}$"
@@ -31,22 +32,29 @@ class Given(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def _setting(name: str, **limits: Any) -> Any:  # noqa: ANN401
+    """Describe a key as the machine's file does."""
+    return Field(description=text_of(name), **limits)
+
+
 class RateControlRequest(Given):
     """Service rates and the rule that switches between them; see `onega.RateControl`."""
 
-    kind: Literal["none", "random", "queue", "workload"] = "none"
-    rates: Annotated[Numbers, Field(min_length=1)] = [1.0]
-    k_low: Numbers = []
-    k_high: Numbers = []
-    p_low: Number = 0.0
-    p_high: Number = 0.0
+    kind: Annotated[
+        Literal["none", "random", "queue", "workload"], _setting("rate_control.kind")
+    ] = "none"
+    rates: Annotated[Numbers, _setting("rate_control.rates", min_length=1)] = [1.0]
+    k_low: Annotated[Numbers, _setting("rate_control.k_low")] = []
+    k_high: Annotated[Numbers, _setting("rate_control.k_high")] = []
+    p_low: Annotated[Number, _setting("rate_control.p_low")] = 0.0
+    p_high: Annotated[Number, _setting("rate_control.p_high")] = 0.0
 
 
 class PowerRequest(Given):
     """Watts of a busy and of an idle processor: one number, or one for each rate."""
 
-    busy: Annotated[Numbers, Field(min_length=1)]
-    idle: Annotated[Numbers, Field(min_length=1)] = [0.0]
+    busy: Annotated[Numbers, _setting("power.busy", min_length=1)]
+    idle: Annotated[Numbers, _setting("power.idle", min_length=1)] = [0.0]
 
 
 class RunRequest(Given):

@@ -9,11 +9,12 @@ import tomllib
 import pytest
 
 from onega.cli.app import main
-from onega.core.machine.file import check_settings, make_cluster, read_cluster
-from onega.core.machine.file_tables import setting_names
-from onega.core.machine.template import TEMPLATE
+from onega.core.machine.settings.reading import check_settings, make_cluster, read_cluster
+from onega.core.machine.settings.tables import setting_names
+from onega.core.machine.settings.template import make_template
 from places import ROOT
 
+TEMPLATE = make_template()
 LOG = """\
 ; MaxProcs: 16
 ; UnixStartTime: 0

@@ -47,11 +47,11 @@ def init(
     A file that is there already is left as it is.
     """
     from onega.core.files import write_text
-    from onega.core.machine.template import TEMPLATE
+    from onega.core.machine.settings.template import make_template
 
     if os.path.lexists(file):
         raise SimulationError(f"{file} is there already; it is left as it is")
-    write_text(file, TEMPLATE)
+    write_text(file, make_template())
     if json:
         emit_json({"path": str(file)})
     else:
@@ -76,8 +76,8 @@ def check(
     than any node has, beyond a limit, or that a power cap never lets start. Exits with code 2 if
     there are any.
     """
-    from onega.core.machine.file import read_settings
-    from onega.core.machine.settings import make_cluster
+    from onega.core.machine.settings.making import make_cluster
+    from onega.core.machine.settings.reading import read_settings
     from onega.simulation.machine.machine import find_misfits
     from onega.traces.cleaning import simulable
     from onega.traces.tables.named import read_table

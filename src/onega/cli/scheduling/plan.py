@@ -186,7 +186,7 @@ def plan(
 
 def _looked_for(file: Path | None) -> str:
     """Return what is looked for if nothing is said: nodes where the machine's file has them."""
-    from onega.core.machine.file import read_settings
+    from onega.core.machine.settings.reading import read_settings
 
     return "nodes" if file is not None and read_settings(file).get("nodes") else "procs"
 

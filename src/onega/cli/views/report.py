@@ -163,7 +163,7 @@ def _machine(
     if path is None:
         return procs, None
     from onega.core.machine.cluster import Cluster, Power, RateControl
-    from onega.core.machine.file import read_settings
+    from onega.core.machine.settings.reading import read_settings
 
     settings = read_settings(path)
     size = procs or settings.get("procs") or log.meta.procs

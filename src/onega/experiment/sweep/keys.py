@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any, Final
 
 from onega.core.errors import ExperimentError, suggest
-from onega.core.machine.file import check_settings, setting_names
-from onega.core.machine.file_tables import ClusterFile
 from onega.core.machine.laws import Law
+from onega.core.machine.settings.reading import check_settings, setting_names
+from onega.core.machine.settings.tables import ClusterFile
 from onega.core.machine.speedup import parse_speedup
 from onega.core.policy import TIES, Policy, Priority
 from onega.experiment.replicates.draws import RESAMPLES

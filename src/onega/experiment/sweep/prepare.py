@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from onega.core.errors import ExperimentError, OnegaError, SimulationError
-from onega.core.machine.file import read_settings
 from onega.core.machine.overheads import Overheads
+from onega.core.machine.settings.reading import read_settings
 from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload
 from onega.experiment.planning.targets import Measure

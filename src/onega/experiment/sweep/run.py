@@ -17,7 +17,7 @@ import polars as pl
 
 from onega.core.errors import ExperimentError, OnegaError
 from onega.core.machine.cluster import Cluster
-from onega.core.machine.file import make_cluster
+from onega.core.machine.settings.reading import make_cluster
 from onega.core.machine.speedup import parse_speedup
 from onega.core.policy import Policy
 from onega.core.workload.meta import Meta

@@ -358,7 +358,7 @@ def test_a_cluster_file_is_the_machine_and_flags_win(tmp_path):
     control = onega.RateControl("workload", rates=(2.0, 2.66), k_low=1e5, k_high=3e5)
     power = onega.Power((0.041, 0.034), (0.014, 0.018))
     assert cluster == onega.Cluster(80, control, power)
-    from onega.core.machine.file import read_cluster
+    from onega.core.machine.settings.reading import read_cluster
 
     assert read_cluster(path) == cluster
     changed = build_cluster(MachineFlags(cluster=path, procs=9, k_high="4e5", power_busy="1"), 5)
@@ -394,7 +394,7 @@ def test_a_wrong_cluster_file_is_explained(run, log, tmp_path, text, said):
 
 
 def test_a_machine_needs_its_processors(tmp_path):
-    from onega.core.machine.file import read_cluster
+    from onega.core.machine.settings.reading import read_cluster
 
     path = tmp_path / "m.toml"
     path.write_text("[power]\nbusy = 1")

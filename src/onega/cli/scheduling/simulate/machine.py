@@ -10,7 +10,8 @@ from onega.cli.console import remark
 from onega.cli.options import OverheadsOption, ProcsOption, option
 from onega.core.errors import MachineError, SimulationError
 from onega.core.machine.cluster import Cluster
-from onega.core.machine.settings import make_cluster
+from onega.core.machine.settings.keys import text_of
+from onega.core.machine.settings.making import make_cluster
 
 NEEDED: Final = {
     "random": ("p_low", "p_high"),
@@ -36,7 +37,7 @@ class MachineFlags:
     overheads: OverheadsOption = None
     rate_control: Annotated[
         str | None,
-        option("--rate-control", "KIND", "none, random, queue or workload.", _RATES),
+        option("--rate-control", "KIND", text_of("rate_control.kind"), _RATES),
     ] = None
     rate_low: Annotated[
         float | None, option("--rate-low", "R", "Lower (or only) service rate; 1.", _RATES)
@@ -49,23 +50,23 @@ class MachineFlags:
     ] = None
     k_low: Annotated[
         str | None,
-        option("--k-low", "K[,K…]", "Jobs, or seconds of work, at which to slow down.", _RATES),
+        option("--k-low", "K[,K…]", text_of("rate_control.k_low"), _RATES),
     ] = None
     k_high: Annotated[
         str | None,
-        option("--k-high", "K[,K…]", "Jobs, or seconds of work, above which to speed up.", _RATES),
+        option("--k-high", "K[,K…]", text_of("rate_control.k_high"), _RATES),
     ] = None
     p_low: Annotated[
-        float | None, option("--p-low", "P", "Chance to slow down at a completion.", _RATES)
+        float | None, option("--p-low", "P", text_of("rate_control.p_low"), _RATES)
     ] = None
     p_high: Annotated[
-        float | None, option("--p-high", "P", "Chance to speed up at a submission.", _RATES)
+        float | None, option("--p-high", "P", text_of("rate_control.p_high"), _RATES)
     ] = None
     power_busy: Annotated[
-        str | None, option("--power-busy", "W[,W…]", "Watts of a busy processor.", _POWER)
+        str | None, option("--power-busy", "W[,W…]", text_of("power.busy"), _POWER)
     ] = None
     power_idle: Annotated[
-        str | None, option("--power-idle", "W[,W…]", "Watts of an idle processor.", _POWER)
+        str | None, option("--power-idle", "W[,W…]", text_of("power.idle"), _POWER)
     ] = None
     power_busy_low: Annotated[
         float | None, option("--power-busy-low", "W", "Busy, at the lower rate.", _POWER)
@@ -89,7 +90,7 @@ def build_cluster(flags: MachineFlags, log_procs: int | None) -> Cluster:
     """Make the machine: flags win over the file, the file over the log's own size."""
     settings: dict[str, Any] = {}
     if flags.cluster is not None:
-        from onega.core.machine.file import read_settings
+        from onega.core.machine.settings.reading import read_settings
 
         settings = read_settings(flags.cluster)
     procs = flags.procs or settings.get("procs")

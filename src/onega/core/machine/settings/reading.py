@@ -30,9 +30,9 @@ from pydantic import ValidationError
 from onega.core.documents import read_toml
 from onega.core.errors import MachineError, SimulationError
 from onega.core.machine.cluster import Cluster
-from onega.core.machine.file_lines import Place, line_of
-from onega.core.machine.file_tables import ClusterFile, explain, first_fault, setting_names
-from onega.core.machine.settings import make_cluster, parts_of
+from onega.core.machine.settings.lines import Place, line_of
+from onega.core.machine.settings.making import make_cluster, parts_of
+from onega.core.machine.settings.tables import ClusterFile, explain, first_fault, setting_names
 
 __all__ = [
     "check_settings",

@@ -8,7 +8,12 @@ import pytest
 
 from onega.core.errors import SimulationError
 from onega.core.machine.cluster import Cluster, Power, RateControl
-from onega.core.machine.file import check_settings, make_cluster, read_cluster, setting_names
+from onega.core.machine.settings.reading import (
+    check_settings,
+    make_cluster,
+    read_cluster,
+    setting_names,
+)
 
 TEXT = """
 procs = 80
