@@ -6,7 +6,6 @@ import itertools
 import json
 import re
 import tomllib
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -19,6 +18,7 @@ from onega.experiment.sweep.keys import known_keys, machine_settings, nested
 from onega.experiment.sweep.spec import read_spec
 from onega.experiment.sweep.store import read_design
 from onega.experiment.sweep.tables import Range
+from places import ROOT
 
 WHOLE = """
 note = "all of it"
@@ -295,7 +295,7 @@ def test_mistakes_are_named(told, said):
 
 
 def test_the_files_of_the_documentation_are_right():
-    page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "sweeps.md").read_text(encoding="utf-8")
     told = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(told) == 2
     for text in told:
