@@ -23,7 +23,7 @@ import pytest
 from onega.cli.views.serve import _choose_token
 from onega.core import files as core_files
 from onega.core.errors import OnegaError, SimulationError
-from onega.web import desk, downloads, sharing
+from onega.web import downloads, job_broker, sharing
 from onega.web.settings import GIB, MIB, Settings
 from onega.web.store import Store
 from onega.web.worker import COMPILING, Teller
@@ -48,7 +48,7 @@ class TestMachines:
         def refuse(*given):
             raise AssertionError("checked in the page's process")
 
-        monkeypatch.setattr(desk, "machine_of", refuse)
+        monkeypatch.setattr(job_broker, "machine_of", refuse)
 
     @pytest.mark.parametrize(
         ("text", "message"),
@@ -73,7 +73,7 @@ class TestMachines:
         assert run["result"]["energy"] > 0
 
     def test_one_that_takes_too_long_is_refused(self, make_client, tmp_path, monkeypatch):
-        monkeypatch.setattr(desk, "CHECK_SECONDS", 0.001)
+        monkeypatch.setattr(job_broker, "CHECK_SECONDS", 0.001)
         page = make_client(tmp_path)
         made = page.make_log(jobs=100)
         answer = page.post("/api/runs", json={"log": made["id"], "cluster": "procs = 4"})
@@ -226,7 +226,7 @@ class TestConnections:
             for silent in idle:  # whoever asks takes the place of the one that was silent longest
                 wires.enter_context(self.connect(page)).sendall(head.encode())
                 self.closes(silent)
-            until(lambda: len(page.app.state.desk.store.list("logs")) == 5)
+            until(lambda: len(page.app.state.broker.store.list("logs")) == 5)
             with self.connect(page) as wire:  # now everybody asks for something
                 assert wire.recv(100).startswith(b"HTTP/1.1 503")
         until(lambda: not self.open(page))
@@ -305,7 +305,7 @@ class TestDownloads:
 def test_a_log_of_many_widths_is_not_carried_along(client):
     lines = "".join(f"{n} {n} 0 10 {n}\n" for n in range(1, 3001))
     item = client.upload(lines.encode(), procs=4000)
-    kept = client.app.state.desk.store.get("logs", item["id"])
+    kept = client.app.state.broker.store.get("logs", item["id"])
     assert len(json.dumps(dict(kept.result["law"]))) < 2000
     sized = client.get("/api/sizing", params={"log": item["id"], "procs": 4000}).json()
     assert sized["summary"]["procs"] == 4000
@@ -514,8 +514,8 @@ class TestWorkers:
 
     def test_nobody_waits_for_the_warming_up(self, make_client, tmp_path):
         page = make_client(tmp_path)
-        page.app.state.desk.warm_up()
-        assert page.app.state.desk.workers.waiting == 0
+        page.app.state.broker.warm_up()
+        assert page.app.state.broker.workers.waiting == 0
         assert page.make_log(jobs=100)["status"] == "done"
 
 
@@ -524,7 +524,7 @@ def test_limits_are_given_in_the_answer_about_them(client):
 
 
 def test_a_machine_without_a_text_is_checked_here(tmp_path):
-    at = desk.Desk(Settings(state=tmp_path / "none"), writing=False)
+    at = job_broker.JobBroker(Settings(state=tmp_path / "none"), writing=False)
     at.check_machine({"procs": 4}, None)
     with pytest.raises(SimulationError, match="give procs"):
         at.check_machine({}, None)

@@ -20,7 +20,7 @@ from onega.traces.reading import FORMATS as READABLE
 from onega.traces.reading import read
 from onega.traces.tables.mapping import check_timezone
 from onega.web import downloads, schemas
-from onega.web.desk import Desk
+from onega.web.job_broker import JobBroker
 from onega.web.schemas import ID, ItemAnswer, LogFormat, Problem, Procs
 from onega.web.store import UPLOAD, Item, Kind, MissingError
 
@@ -73,13 +73,13 @@ OFFERED: Final = 50
 router = APIRouter(prefix="/api", responses=ERRORS)
 
 
-async def desk_of(request: Request) -> Desk:
-    """Return the application's desk."""
-    desk: Desk = request.app.state.desk
-    return desk
+async def broker_of(request: Request) -> JobBroker:
+    """Return the application's broker."""
+    broker: JobBroker = request.app.state.broker
+    return broker
 
 
-AtDesk = Annotated[Desk, Depends(desk_of)]
+Broker = Annotated[JobBroker, Depends(broker_of)]
 ItemId = Annotated[str, Path(pattern=ID)]
 
 
@@ -104,15 +104,15 @@ def stored_json(path: Any) -> Response:  # noqa: ANN401
 
 
 @router.get("/health", tags=["page"], response_model=schemas.HealthAnswer)
-def health(desk: AtDesk) -> dict[str, Any]:
+def health(broker: Broker) -> dict[str, Any]:
     """Tell that the page answers."""
-    return {"status": "ok", "version": __version__, "waiting": desk.workers.waiting}
+    return {"status": "ok", "version": __version__, "waiting": broker.workers.waiting}
 
 
 @router.get("/options", tags=["page"], response_model=schemas.OptionsAnswer)
-def options(desk: AtDesk) -> dict[str, Any]:
+def options(broker: Broker) -> dict[str, Any]:
     """List policies, models, formats and limits."""
-    settings = desk.settings
+    settings = broker.settings
     return {
         "version": __version__,
         "policies": POLICIES,
@@ -133,11 +133,11 @@ def options(desk: AtDesk) -> dict[str, Any]:
 
 
 @router.get("/storage", tags=["page"], response_model=schemas.StorageAnswer)
-def storage(desk: AtDesk) -> dict[str, Any]:
+def storage(broker: Broker) -> dict[str, Any]:
     """Tell how much room logs and results take, and which are the oldest: `DELETE` their `path`."""
     return {
-        "used": desk.store.used,
-        "most": desk.store.most,
+        "used": broker.store.used,
+        "most": broker.store.most,
         "oldest": [
             {
                 "path": f"/api/{item.kind}/{item.id}",
@@ -145,20 +145,14 @@ def storage(desk: AtDesk) -> dict[str, Any]:
                 "created": item.created,
                 "size": item.size,
             }
-            for item in oldest(desk)
+            for item in oldest(broker)
         ],
     }
 
 
-def oldest(desk: Desk) -> list[Item]:
+def oldest(broker: JobBroker) -> list[Item]:
     """Return the items to be deleted first, where something has to be."""
-    return [item for item in desk.store.all() if item.status in ("done", "failed")][:OFFERED]
-
-
-@router.get("/logs", tags=["logs"], response_model=list[ItemAnswer])
-def logs(desk: AtDesk) -> list[dict[str, Any]]:
-    """List the logs, the newest first."""
-    return [shown(item) for item in desk.store.list("logs")]
+    return [item for item in broker.store.all() if item.status in ("done", "failed")][:OFFERED]
 
 
 @router.post(
@@ -178,7 +172,7 @@ def logs(desk: AtDesk) -> list[dict[str, Any]]:
 )
 async def upload_log(
     request: Request,
-    desk: AtDesk,
+    broker: Broker,
     name: Annotated[schemas.Name, Query(description="the file's name, to be shown")],
     procs: Annotated[Procs | None, Query(description="processors, if the log doesn't say")] = None,
     format: Annotated[
@@ -197,10 +191,10 @@ async def upload_log(
     _check_words(format, timezone)
     asked = {"procs": procs, "format": format, "timezone": timezone}
     announced = request.headers.get("content-length", "")
-    size = int(announced) if announced.isdecimal() else desk.settings.upload
-    create = partial(desk.store.create, "logs", name, asked, task="read", size=size)
+    size = int(announced) if announced.isdecimal() else broker.settings.upload
+    create = partial(broker.store.create, "logs", name, asked, task="read", size=size)
     item = await anyio.to_thread.run_sync(create)
-    coming = desk.file(item, f"{UPLOAD}.part")
+    coming = broker.file(item, f"{UPLOAD}.part")
     try:
         async with await anyio.open_file(coming, "wb") as out:
             async for piece in request.stream():
@@ -208,9 +202,9 @@ async def upload_log(
         coming.replace(coming.with_name(UPLOAD))
     except BaseException:
         # Too large, the disk is full, or the sender went away: nothing is left behind.
-        desk.remove("logs", item.id)
+        broker.remove("logs", item.id)
         raise
-    return shown(desk.order(item))
+    return shown(broker.order(item))
 
 
 def _check_words(format: str | None, timezone: str | None) -> None:
@@ -220,103 +214,73 @@ def _check_words(format: str | None, timezone: str | None) -> None:
 
 
 @router.post("/logs/sample", tags=["logs"], status_code=202, response_model=ItemAnswer)
-def demo_log(desk: AtDesk, given: schemas.DemoRequest) -> dict[str, Any]:
+def demo_log(broker: Broker, given: schemas.DemoRequest) -> dict[str, Any]:
     """Make a log from a model with its published parameters."""
     name = given.name or f"{given.jobs:,} jobs of {CALLED[given.model]}"
-    return shown(desk.place("sample", "logs", name, given.model_dump()))
-
-
-@router.get("/logs/{id}", tags=["logs"], response_model=ItemAnswer)
-def log(desk: AtDesk, id: ItemId) -> dict[str, Any]:
-    """Return a log: how far its reading is, then what it says."""
-    return shown(desk.store.get("logs", id))
-
-
-@router.delete("/logs/{id}", tags=["logs"], status_code=204)
-def delete_log(desk: AtDesk, id: ItemId) -> None:
-    """Delete a log; its runs stay."""
-    desk.remove("logs", id)
+    return shown(broker.place("sample", "logs", name, given.model_dump()))
 
 
 @router.get("/logs/{id}/description", tags=["logs"], response_model=dict[str, Any])
-def description(desk: AtDesk, id: ItemId) -> Response:
+def description(broker: Broker, id: ItemId) -> Response:
     """Return every measure of the log, as `onega describe --json`."""
-    return stored_json(desk.file(desk.done("logs", id), "description.json"))
+    return stored_json(broker.file(broker.done("logs", id), "description.json"))
 
 
 @router.get("/logs/{id}/figures/{figure}", tags=["logs"], response_model=schemas.FigureAnswer)
-def log_figure(desk: AtDesk, id: ItemId, figure: str) -> Response:
+def log_figure(broker: Broker, id: ItemId, figure: str) -> Response:
     """Return one of the log's figures; their names are in the log's result."""
-    return figure_of(desk, "logs", id, figure)
+    return figure_of(broker, "logs", id, figure)
 
 
-def figure_of(desk: Desk, kind: Kind, id: str, figure: str) -> Response:
+def figure_of(broker: JobBroker, kind: Kind, id: str, figure: str) -> Response:
     """Answer with a figure of an item, if it is among those that it has."""
-    item = desk.done(kind, id)
+    item = broker.done(kind, id)
     assert item.result is not None
     names = list(item.result["figures"])
     if figure not in names:
         raise MissingError(f"no figure {figure[:40]!r}; {suggest(figure[:40], names)}")
     known = names[names.index(figure)]  # our own word for it, not the request's
-    return stored_json(desk.file(item, "figures", f"{known}.json"))
+    return stored_json(broker.file(item, "figures", f"{known}.json"))
 
 
 @router.get("/logs/{id}/download", tags=["logs"], response_class=Response)
-async def download_log(desk: AtDesk, id: ItemId, format: LogFormat = "swf") -> Response:
+async def download_log(broker: Broker, id: ItemId, format: LogFormat = "swf") -> Response:
     """Download a log's jobs."""
-    item = desk.done("logs", id)
-    path = desk.file(item, "jobs.parquet")
+    item = broker.done("logs", id)
+    path = broker.file(item, "jobs.parquet")
     name = download_name(item, f".{format}")
     if format == "parquet":
         return FileResponse(path, filename=name)
     if format == "csv":
         return downloads.table(path, name)
-    return await downloads.swf(lambda: read(path, "parquet"), name, desk)
-
-
-@router.get("/models", tags=["models"], response_model=list[ItemAnswer])
-def models(desk: AtDesk) -> list[dict[str, Any]]:
-    """List the fitted models, the newest first."""
-    return [shown(item) for item in desk.store.list("models")]
+    return await downloads.swf(lambda: read(path, "parquet"), name, broker)
 
 
 @router.post("/models", tags=["models"], status_code=202, response_model=ItemAnswer)
-def fit(desk: AtDesk, given: schemas.FitRequest) -> dict[str, Any]:
+def fit(broker: Broker, given: schemas.FitRequest) -> dict[str, Any]:
     """Learn a model from a log."""
     if given.model not in MODELS:
         raise ModelError(f"no model {given.model[:40]!r}; {suggest(given.model[:40], MODELS)}")
-    source = desk.done("logs", given.log)
+    source = broker.done("logs", given.log)
     name = given.name or f"{given.model} of {source.name}"
-    return shown(desk.place("fit", "models", name, given.model_dump()))
-
-
-@router.get("/models/{id}", tags=["models"], response_model=ItemAnswer)
-def model(desk: AtDesk, id: ItemId) -> dict[str, Any]:
-    """Return a model: how far its fit is, then its parameters in short."""
-    return shown(desk.store.get("models", id))
-
-
-@router.delete("/models/{id}", tags=["models"], status_code=204)
-def delete_model(desk: AtDesk, id: ItemId) -> None:
-    """Delete a model; logs drawn from it stay."""
-    desk.remove("models", id)
+    return shown(broker.place("fit", "models", name, given.model_dump()))
 
 
 @router.get("/models/{id}/download", tags=["models"], response_model=dict[str, Any])
-def download_model(desk: AtDesk, id: ItemId) -> Response:
+def download_model(broker: Broker, id: ItemId) -> Response:
     """Download a model's parameters, for `onega sample`."""
-    item = desk.done("models", id)
-    text = desk.file(item, "model.json").read_bytes()
+    item = broker.done("models", id)
+    text = broker.file(item, "model.json").read_bytes()
     headers = downloads.attachment(download_name(item, ".json"))
     return Response(text, media_type="application/json", headers=headers)
 
 
 @router.post("/models/{id}/sample", tags=["models"], status_code=202, response_model=ItemAnswer)
-def sample(desk: AtDesk, id: ItemId, given: schemas.SampleRequest) -> dict[str, Any]:
+def sample(broker: Broker, id: ItemId, given: schemas.SampleRequest) -> dict[str, Any]:
     """Draw jobs from a model: a new log, compared with the one the model was learnt from."""
-    source = desk.done("models", id)
+    source = broker.done("models", id)
     name = given.name or f"{given.jobs:,} jobs of {source.name}"
-    return shown(desk.place("sample", "logs", name, given.model_dump() | {"model": id}))
+    return shown(broker.place("sample", "logs", name, given.model_dump() | {"model": id}))
 
 
 def json_answer(content: Any) -> JSONResponse:  # noqa: ANN401

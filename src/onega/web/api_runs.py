@@ -21,15 +21,15 @@ from onega.core.workload.workload import Workload
 from onega.web import downloads, schemas
 from onega.web.api import (
     ERRORS,
-    AtDesk,
+    Broker,
     ItemId,
     download_name,
     figure_of,
     json_answer,
     shown,
 )
-from onega.web.desk import Desk
-from onega.web.schemas import ID, ItemAnswer, TableFormat
+from onega.web.job_broker import JobBroker
+from onega.web.schemas import ItemAnswer, TableFormat
 from onega.web.store import Item
 
 MOST_COMPARED: Final = 8
@@ -57,26 +57,17 @@ _ONLY_IF: Final = {"limited_jobs": 0, "mean_rate": 1.0}
 router = APIRouter(prefix="/api", tags=["runs"], responses=ERRORS)
 
 
-@router.get("/runs", response_model=list[ItemAnswer])
-def runs(
-    desk: AtDesk, log: Annotated[str | None, Query(pattern=ID)] = None
-) -> list[dict[str, Any]]:
-    """List the runs, the newest first; of one log, if it is named."""
-    found = desk.store.list("runs")
-    return [shown(item) for item in found if log is None or item.request["log"] == log]
-
-
 @router.post("/runs", status_code=202, response_model=ItemAnswer)
-def run(desk: AtDesk, given: schemas.RunRequest) -> dict[str, Any]:
+def run(broker: Broker, given: schemas.RunRequest) -> dict[str, Any]:
     """Simulate a log under a policy; ask for the run until it is done."""
-    source = desk.done("logs", given.log)
+    source = broker.done("logs", given.log)
     asked = given.model_dump()
     assert source.result is not None
-    _check(desk, asked, source)
-    return shown(desk.place("simulate", "runs", given.name or _called(asked, source), asked))
+    _check(broker, asked, source)
+    return shown(broker.place("simulate", "runs", given.name or _called(asked, source), asked))
 
 
-def _check(desk: Desk, asked: dict[str, Any], source: Item) -> None:
+def _check(broker: JobBroker, asked: dict[str, Any], source: Item) -> None:
     """Refuse at once what the simulation would refuse later."""
     assert source.result is not None
     if asked["policy"] == "observed":
@@ -86,7 +77,7 @@ def _check(desk: Desk, asked: dict[str, Any], source: Item) -> None:
             )
         return
     Policy.parse(asked["policy"])
-    desk.check_machine(asked, source.result["procs"])
+    broker.check_machine(asked, source.result["procs"])
 
 
 def _called(asked: dict[str, Any], source: Item) -> str:
@@ -106,27 +97,15 @@ def _called(asked: dict[str, Any], source: Item) -> str:
     return name + (", limits enforced" if asked["enforce_limits"] else "")
 
 
-@router.get("/runs/{id}", response_model=ItemAnswer)
-def one_run(desk: AtDesk, id: ItemId) -> dict[str, Any]:
-    """Return a run: how far it is, then its numbers, as `onega simulate --json`."""
-    return shown(desk.store.get("runs", id))
-
-
-@router.delete("/runs/{id}", status_code=204)
-def delete_run(desk: AtDesk, id: ItemId) -> None:
-    """Delete a run; one that is under way is stopped."""
-    desk.remove("runs", id)
-
-
 @router.get("/runs/{id}/figures/{figure}", response_model=schemas.FigureAnswer)
-def run_figure(desk: AtDesk, id: ItemId, figure: str) -> Response:
+def run_figure(broker: Broker, id: ItemId, figure: str) -> Response:
     """Return one of the run's figures; their names are in the run's result."""
-    return figure_of(desk, "runs", id, figure)
+    return figure_of(broker, "runs", id, figure)
 
 
 @router.get("/runs/{id}/window", response_model=schemas.WindowAnswer)
 def window(
-    desk: AtDesk,
+    broker: Broker,
     id: ItemId,
     begin: Annotated[float | None, Query(alias="from", allow_inf_nan=False)] = None,
     end: Annotated[float | None, Query(alias="to", allow_inf_nan=False)] = None,
@@ -137,7 +116,7 @@ def window(
 
     Few jobs come one by one; of many comes how busy each cell of a grid is.
     """
-    item = desk.done("runs", id)
+    item = broker.done("runs", id)
     assert item.result is not None
     first = item.result["begin"] if begin is None else begin
     last = item.result["end"] if end is None else end
@@ -146,35 +125,35 @@ def window(
         raise SimulationError(
             f"a window goes from a time to a later one; got {first:g} to {last:g}"
         )
-    return JSONResponse(desk.picture(item).window(first, last, width, rows))
+    return JSONResponse(broker.picture(item).window(first, last, width, rows))
 
 
 @router.get("/runs/{id}/download", response_class=Response)
 async def download_run(
-    desk: AtDesk,
+    broker: Broker,
     id: ItemId,
     table: Literal["jobs", "system", "swf"] = "jobs",
     format: TableFormat = "csv",
 ) -> Response:
     """Download the jobs' or the system's table, or the schedule as SWF (waits as simulated)."""
-    item = desk.done("runs", id)
+    item = broker.done("runs", id)
     if table == "swf":
         name = download_name(item, ".swf")
-        return await downloads.swf(lambda: _as_swf(desk, item), name, desk)
-    path = desk.file(item, "jobs.parquet" if table == "jobs" else "system.parquet")
+        return await downloads.swf(lambda: _as_swf(broker, item), name, broker)
+    path = broker.file(item, "jobs.parquet" if table == "jobs" else "system.parquet")
     name = download_name(item, f"-{table}.{format}")
     if format == "parquet":
         return FileResponse(path, filename=name)
     return downloads.table(path, name)
 
 
-def _as_swf(desk: Desk, item: Item) -> Workload:
+def _as_swf(broker: JobBroker, item: Item) -> Workload:
     """Return the log's jobs with this run's waits and run times."""
     from onega.traces.reading import read
 
-    source = desk.done("logs", item.request["log"])
-    log = read(desk.file(source, "jobs.parquet"), "parquet")
-    found = pl.read_parquet(desk.file(item, "jobs.parquet"), columns=["job", "wait", "service"])
+    source = broker.done("logs", item.request["log"])
+    log = read(broker.file(source, "jobs.parquet"), "parquet")
+    found = pl.read_parquet(broker.file(item, "jobs.parquet"), columns=["job", "wait", "service"])
     if found["job"].is_duplicated().any():
         raise SimulationError("the log's job ids aren't unique; download the table instead")
     table = log.table.drop("wait", "runtime").join(
@@ -187,23 +166,25 @@ def _as_swf(desk: Desk, item: Item) -> Workload:
 
 @router.get("/compare", response_model=schemas.ComparisonAnswer)
 def compare(
-    desk: AtDesk,
+    broker: Broker,
     runs: Annotated[str, Query(max_length=200, description="ids of runs, with commas between")],
     figure: Literal["waits", "slowdown", "response"] = "waits",
 ) -> Response:
     """Put runs side by side: measures beside those of the first, distributions in one figure."""
-    items = chosen_runs(desk, runs)
-    tables = shared_jobs(desk, items)
+    items = chosen_runs(broker, runs)
+    tables = shared_jobs(broker, items)
     answer = {
         "runs": [shown(item) for item in items],
         "measures": compared(items, tables),
-        "figure": _joined(desk, items, figure) if tables is None else _drawn(items, tables, figure),
+        "figure": _joined(broker, items, figure)
+        if tables is None
+        else _drawn(items, tables, figure),
         "notes": comparison_notes(items, tables),
     }
     return json_answer(answer)
 
 
-def shared_jobs(desk: Desk, items: list[Item]) -> list[pl.DataFrame] | None:
+def shared_jobs(broker: JobBroker, items: list[Item]) -> list[pl.DataFrame] | None:
     """Return the tables of the jobs that means are over; None if those are all jobs of each run.
 
     What was observed and what was simulated may be of different jobs of a log: then of those that
@@ -213,7 +194,7 @@ def shared_jobs(desk: Desk, items: list[Item]) -> list[pl.DataFrame] | None:
     one_log = len(items) > 1 and len({item.request["log"] for item in items}) == 1
     if not (given or one_log):
         return None
-    tables = [pl.read_parquet(desk.file(item, "jobs.parquet")) for item in items]
+    tables = [pl.read_parquet(broker.file(item, "jobs.parquet")) for item in items]
     kept = common_jobs(tables) if one_log else tables
     kept = [_in_window(table, item) for table, item in zip(kept, items, strict=True)]
     same = all(one.height == other.height for one, other in zip(tables, kept, strict=True))
@@ -249,12 +230,12 @@ def comparison_notes(items: list[Item], tables: list[pl.DataFrame] | None) -> li
     return notes
 
 
-def chosen_runs(desk: Desk, ids: str) -> list[Item]:
+def chosen_runs(broker: JobBroker, ids: str) -> list[Item]:
     """Return the runs that a list of ids names."""
     named = list(dict.fromkeys(one.strip() for one in ids.split(",") if one.strip()))
     if not 1 <= len(named) <= MOST_COMPARED:
         raise SimulationError(f"compare takes 1 to {MOST_COMPARED} runs; got {len(named)}")
-    return [desk.done("runs", one) for one in named]
+    return [broker.done("runs", one) for one in named]
 
 
 def compared(items: list[Item], tables: list[pl.DataFrame] | None = None) -> list[dict[str, Any]]:
@@ -325,12 +306,12 @@ def _drawn(items: list[Item], tables: list[pl.DataFrame], figure: str) -> dict[s
     return drawn
 
 
-def _joined(desk: Desk, items: list[Item], figure: str) -> dict[str, Any]:
+def _joined(broker: JobBroker, items: list[Item], figure: str) -> dict[str, Any]:
     """Put the lines of several runs into the first one's figure."""
     from onega.figures.theme import COLOURS
 
     drawn = [
-        json.loads(desk.file(item, "figures", f"{figure}.json").read_bytes()) for item in items
+        json.loads(broker.file(item, "figures", f"{figure}.json").read_bytes()) for item in items
     ]
     joined: dict[str, Any] = {"data": [], "layout": drawn[0]["layout"]}
     for place, (item, one) in enumerate(zip(items, drawn, strict=True)):

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Query, Response
 from onega.core.errors import QueueingError
 from onega.queueing.checks import NEEDED, Check
 from onega.web import schemas
-from onega.web.api import ERRORS, AtDesk, json_answer
-from onega.web.desk import Desk
+from onega.web.api import ERRORS, Broker, json_answer
+from onega.web.job_broker import JobBroker
 from onega.web.schemas import ID
 from onega.web.tasks import LAW, USABLE
 
@@ -37,7 +37,7 @@ Factor = Annotated[float, Query(ge=0.001, le=1000, allow_inf_nan=False)]
 
 @router.get("/sizing", response_model=schemas.SizingAnswer)
 def sizing(
-    desk: AtDesk,
+    broker: Broker,
     log: Annotated[str | None, Query(pattern=ID, description="widths and rates of a log")] = None,
     widths: Annotated[
         str | None,
@@ -53,7 +53,7 @@ def sizing(
 
     For a log that isn't what the formula ρ = λ·C·E[S] < 1 assumes, by what its own jobs can use.
     """
-    law, facts = _source(desk, log, widths)
+    law, facts = _source(broker, log, widths)
     rate = arrival_rate or facts.get("arrival_rate")
     mean = mean_runtime or facts.get("mean_runtime")
     size = procs or facts.get("procs") or law.widest
@@ -82,7 +82,7 @@ def _facts(kept: dict[str, Any], size: int, rate: float | None, mean: float | No
     )
 
 
-def _source(desk: Desk, log: str | None, text: str | None) -> tuple[Any, dict[str, Any]]:
+def _source(broker: JobBroker, log: str | None, text: str | None) -> tuple[Any, dict[str, Any]]:
     """Return the law of the widths, and what else the log knows."""
     from onega.queueing.widths import Widths
 
@@ -90,7 +90,7 @@ def _source(desk: Desk, log: str | None, text: str | None) -> tuple[Any, dict[st
         raise QueueingError("give a log or widths, one of the two")
     if log is None:
         return _within(Widths.parse(str(text))), {}
-    item = desk.done("logs", log)
+    item = broker.done("logs", log)
     assert item.result is not None
     law = item.result["law"]
     if law is None:
@@ -98,10 +98,10 @@ def _source(desk: Desk, log: str | None, text: str | None) -> tuple[Any, dict[st
             f"{item.name} has no jobs with a width, a run time and gaps between them"
         )
     name = f"log {item.name}"
-    table = pl.read_parquet(desk.file(item, LAW))
+    table = pl.read_parquet(broker.file(item, LAW))
     widths = _within(Widths(table["width"].to_numpy(), table["prob"].to_numpy(), name))
     facts = {**law, "procs": item.result["procs"]}
-    usable = desk.file(item, USABLE)
+    usable = broker.file(item, USABLE)
     if usable.exists():
         from onega.experiment.stability.usable_curve import UsableCurve
 

@@ -15,9 +15,9 @@ from starlette.requests import ClientDisconnect
 
 from onega import __version__
 from onega.core.errors import OnegaError
-from onega.web import api, api_plans, api_runs, api_sizing, pages
-from onega.web.desk import Desk, NotReadyError
+from onega.web import api, api_items, api_plans, api_runs, api_sizing, pages
 from onega.web.guard import Guard
+from onega.web.job_broker import JobBroker, NotReadyError
 from onega.web.settings import Settings
 from onega.web.store import FullError, MissingError
 from onega.web.worker import FULL, NO_ROOM
@@ -44,17 +44,17 @@ def make_app(settings: Settings, *, writing: bool = True, warm: bool = False) ->
     warm
         Let a worker load the simulator before anybody asks.
     """
-    desk = Desk(settings, writing=writing)
+    broker = JobBroker(settings, writing=writing)
 
     @asynccontextmanager
     async def living(app: FastAPI) -> AsyncIterator[None]:
         # Each thread that has worked keeps some memory: few are enough on one machine.
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
-        desk.resume()
+        broker.resume()
         if warm:
-            desk.warm_up()
+            broker.warm_up()
         yield
-        desk.close()
+        broker.close()
 
     app = FastAPI(
         title="Onega",
@@ -65,8 +65,8 @@ def make_app(settings: Settings, *, writing: bool = True, warm: bool = False) ->
         redoc_url=None,
         lifespan=living,
     )
-    app.state.desk = desk
-    for part in (api, api_runs, api_plans, api_sizing, pages):
+    app.state.broker = broker
+    for part in (api, api_items, api_runs, api_plans, api_sizing, pages):
         app.include_router(part.router)
     pages.mount_static(app)
     _handle_errors(app)

@@ -13,7 +13,7 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 
 from onega.core.workload.workload import Workload
-from onega.web.desk import Desk
+from onega.web.job_broker import JobBroker
 
 ROWS: Final = 16_384
 """Rows of a table that are written at a time."""
@@ -41,10 +41,10 @@ def _csv(path: Path) -> Iterator[bytes]:
         yield piece.write_csv(include_header=begin == 0).encode()
 
 
-async def swf(make: Callable[[], Workload], name: str, desk: Desk) -> Response:
+async def swf(make: Callable[[], Workload], name: str, broker: JobBroker) -> Response:
     """Answer with a workload in SWF, by way of a file that has no name."""
-    folder = desk.settings.state
-    written = await anyio.to_thread.run_sync(_swf, make, folder, limiter=desk.writing_out)
+    folder = broker.settings.state
+    written = await anyio.to_thread.run_sync(_swf, make, folder, limiter=broker.writing_out)
     return StreamingResponse(_pieces(written), media_type="text/plain", headers=attachment(name))
 
 

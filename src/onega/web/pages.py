@@ -25,9 +25,9 @@ from onega.core.units import (
     quantity,
 )
 from onega.web import api, api_runs
-from onega.web.api import AtDesk, ItemId
-from onega.web.desk import Desk
-from onega.web.store import Item
+from onega.web.api import Broker, ItemId
+from onega.web.job_broker import JobBroker
+from onega.web.store import Item, Kind
 
 HERE: Final = Path(__file__).parent
 PLOTLY: Final = Path(str(files("plotly") / "package_data" / "plotly.min.js"))
@@ -134,16 +134,16 @@ def plotly() -> Response:
 
 
 @router.get("/")
-def home(request: Request, desk: AtDesk) -> Response:
+def home(request: Request, broker: Broker) -> Response:
     """Show the logs, and how to get one."""
-    logs = desk.store.list("logs")
+    logs = broker.store.list("logs")
     return _page(
         request,
         "home.html",
         logs=logs,
-        runs=_runs_by_log(desk.store.list("runs")),
-        limit=desk.settings.upload,
-        nearly_full=desk.store.used > NEARLY_FULL * desk.store.most,
+        runs=_runs_by_log(broker.store.list("runs")),
+        limit=broker.settings.upload,
+        nearly_full=broker.store.used > NEARLY_FULL * broker.store.most,
         formats=api.FORMATS,
     )
 
@@ -156,95 +156,77 @@ def _runs_by_log(runs: list[Item]) -> dict[str, int]:
 
 
 @router.get("/storage")
-def storage(request: Request, desk: AtDesk) -> Response:
+def storage(request: Request, broker: Broker) -> Response:
     """Show how much room logs and results take, and offer the oldest for deletion."""
-    return _page(request, "storage.html", **_storage(desk))
+    return _page(request, "storage.html", **_storage(broker))
 
 
 @router.get("/fragments/storage")
-def storage_fragment(request: Request, desk: AtDesk) -> Response:
+def storage_fragment(request: Request, broker: Broker) -> Response:
     """List the oldest items, as they are now."""
-    return _page(request, "_storage.html", **_storage(desk))
+    return _page(request, "_storage.html", **_storage(broker))
 
 
-def _storage(desk: Desk) -> dict[str, Any]:
-    return {"used": desk.store.used, "most": desk.store.most, "oldest": api.oldest(desk)}
-
-
-@router.get("/fragments/logs")
-def logs_fragment(request: Request, desk: AtDesk) -> Response:
-    """List the logs, as they are now."""
-    runs = _runs_by_log(desk.store.list("runs"))
-    return _page(request, "_logs.html", logs=desk.store.list("logs"), runs=runs)
+def _storage(broker: JobBroker) -> dict[str, Any]:
+    return {"used": broker.store.used, "most": broker.store.most, "oldest": api.oldest(broker)}
 
 
 @router.get("/fragments/logs/{id}")
-def log_fragment(request: Request, desk: AtDesk, id: ItemId) -> Response:
+def log_fragment(request: Request, broker: Broker, id: ItemId) -> Response:
     """Tell how far a log is."""
-    return _page(request, "_status.html", item=desk.store.get("logs", id))
+    return _page(request, "_status.html", item=broker.store.get("logs", id))
 
 
-@router.get("/fragments/runs")
-def runs_fragment(request: Request, desk: AtDesk, log: str | None = None) -> Response:
-    """List the runs (of a log), as they are now."""
-    runs = desk.store.list("runs") if log is None else _runs_of(desk, log)
-    names = {item.id: item.name for item in desk.store.list("logs")}
-    return _page(request, "_runs.html", runs=runs, logs=None if log else names)
+@router.get("/fragments/{kind}")
+def fragment(request: Request, broker: Broker, kind: Kind, log: str | None = None) -> Response:
+    """List the items of a kind (of a log), as they are now."""
+    items = broker.store.list(kind, log=log)
+    more: dict[str, Any] = {}
+    if kind == "logs":
+        more = {"runs": _runs_by_log(broker.store.list("runs"))}
+    if kind == "runs":
+        more = {"logs": None if log else _log_names(broker)}
+        items = items[::-1] if log else items
+    return _page(request, f"_{kind}.html", **more | {str(kind): items})
 
 
-@router.get("/fragments/models")
-def models_fragment(request: Request, desk: AtDesk, log: str | None = None) -> Response:
-    """List the models (of a log), as they are now."""
-    found = [one for one in desk.store.list("models") if log is None or one.request["log"] == log]
-    return _page(request, "_models.html", models=found)
-
-
-@router.get("/fragments/plans")
-def plans_fragment(request: Request, desk: AtDesk, log: str | None = None) -> Response:
-    """List the plans (of a log), as they are now."""
-    found = [one for one in desk.store.list("plans") if log is None or one.request["log"] == log]
-    return _page(request, "_plans.html", plans=found)
+def _log_names(broker: JobBroker) -> dict[str, str]:
+    return {item.id: item.name for item in broker.store.list("logs")}
 
 
 @router.get("/logs/{id}")
-def log(request: Request, desk: AtDesk, id: ItemId) -> Response:
+def log(request: Request, broker: Broker, id: ItemId) -> Response:
     """Show one log: what it says, its runs, its models."""
-    item = desk.store.get("logs", id)
-    plans = [one for one in desk.store.list("plans") if one.request["log"] == id]
-    fitted = [one for one in desk.store.list("models") if one.request["log"] == id]
+    item = broker.store.get("logs", id)
     return _page(
         request,
         "log.html",
         log=item,
-        runs=_runs_of(desk, id),
-        models=fitted,
-        plans=plans,
+        # As they were started: the first is what others are compared with.
+        runs=broker.store.list("runs", log=id)[::-1],
+        models=broker.store.list("models", log=id),
+        plans=broker.store.list("plans", log=id),
         policies=api.POLICIES,
         families=api.CALLED,
         orders=ORDERS,
     )
 
 
-def _runs_of(desk: Desk, log: str) -> list[Item]:
-    """Return a log's runs as they were started: the first is what others are compared with."""
-    return [run for run in desk.store.list("runs")[::-1] if run.request["log"] == log]
-
-
 @router.get("/runs")
-def runs(request: Request, desk: AtDesk) -> Response:
+def runs(request: Request, broker: Broker) -> Response:
     """Show all runs, to choose from for a comparison."""
-    names = {item.id: item.name for item in desk.store.list("logs")}
-    return _page(request, "runs.html", runs=desk.store.list("runs"), logs=names)
+    names = _log_names(broker)
+    return _page(request, "runs.html", runs=broker.store.list("runs"), logs=names)
 
 
 @router.get("/compare")
 def compare(
-    request: Request, desk: AtDesk, runs: Annotated[list[str] | None, Query(max_length=8)] = None
+    request: Request, broker: Broker, runs: Annotated[list[str] | None, Query(max_length=8)] = None
 ) -> Response:
     """Show runs side by side, or look into a single one."""
-    items = api_runs.chosen_runs(desk, ",".join(runs or []))
-    logs = {item.id: item for item in desk.store.list("logs")}
-    tables = api_runs.shared_jobs(desk, items)
+    items = api_runs.chosen_runs(broker, ",".join(runs or []))
+    logs = {item.id: item for item in broker.store.list("logs")}
+    tables = api_runs.shared_jobs(broker, items)
     return _page(
         request,
         "compare.html",
@@ -257,9 +239,9 @@ def compare(
 
 
 @router.get("/sizing")
-def sizing(request: Request, desk: AtDesk, log: str | None = None) -> Response:
+def sizing(request: Request, broker: Broker, log: str | None = None) -> Response:
     """Show stability and sizing, with sliders."""
-    logs = [one for one in desk.store.list("logs") if one.result and one.result["law"]]
+    logs = [one for one in broker.store.list("logs") if one.result and one.result["law"]]
     return _page(request, "sizing.html", logs=logs, chosen=log)
 
 

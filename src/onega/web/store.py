@@ -164,10 +164,11 @@ class Store:
                 f"there is no {kind[:-1]} {id[:40]!r}; it may have been deleted"
             ) from None
 
-    def list(self, kind: Kind) -> list[Item]:
-        """Return all items of a kind, the newest first."""
+    def list(self, kind: Kind, *, log: str | None = None) -> list[Item]:
+        """Return all items of a kind, the newest first; of one log, if it is named."""
         with self._lock:
-            return list(self._items[kind].values())[::-1]
+            found = list(self._items[kind].values())[::-1]
+        return [item for item in found if log is None or item.request.get("log") == log]
 
     def all(self) -> tuple[Item, ...]:
         """Return all items, the oldest first."""

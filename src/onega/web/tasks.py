@@ -39,8 +39,6 @@ NICE: Final = 10
 """How far behind the workers the warming up stands."""
 WEEKS: Final = 2 * 7 * 86400.0
 """Seconds that a log has to span to be resampled by weeks."""
-BATCHES: Final = 30
-"""Batches of jobs behind the interval of a mean wait."""
 
 
 def read_log(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
@@ -166,8 +164,7 @@ def _law(folder: Path, log: Workload) -> dict[str, Any] | None:
 
 def simulate_run(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
     """Run a log's jobs through a scheduler, or take the schedule that the log tells of."""
-    from onega.core.schedule.window import window_keys
-    from onega.traces.description.cautions import log_cautions, run_size_warning
+    from onega.experiment.run_summary import run_summary
     from onega.web.drawing import draw_run, write_pieces
 
     tell(0.02, "reading the log")
@@ -180,17 +177,8 @@ def simulate_run(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
     write_pieces(schedule, folder / "pieces.parquet")
     tell(0.95, "drawing")
     figures = _write_figures(folder, draw_run(schedule))
-    interval = None
-    if len(schedule) >= 2 * BATCHES:
-        interval = schedule.interval("wait", batches=BATCHES)
     return {
-        **schedule.summary(),
-        **window_keys(schedule, request.get("window") or "log"),
-        "size_warning": run_size_warning(log, schedule.cluster.procs),
-        "warnings": list(log_cautions(log)),
-        "mean_wait_low": interval and interval.low,
-        "mean_wait_high": interval and interval.high,
-        "left_out": report.dropped,
+        **run_summary(schedule, request.get("window") or "log", left_out=report.dropped),
         "report": _findings(report),
         "figures": figures,
         "begin": float(schedule.workload.column("submit").min()),

@@ -30,16 +30,12 @@ from onega.cli.scheduling.simulate.inputs import InputOptions
 from onega.cli.scheduling.simulate.machine import MachineFlags
 from onega.core.errors import SimulationError, suggest
 from onega.core.policy import MULTIFACTOR, SLURM, TIES, Policy
-from onega.core.schedule.window import Window, window_keys
+from onega.core.schedule.window import Window
 
 if TYPE_CHECKING:
-    from onega.core.intervals import Interval
     from onega.core.machine.cluster import Cluster
     from onega.core.schedule.schedule import Schedule
     from onega.core.workload.workload import Workload
-
-BATCHES = 30
-LEVEL = 0.95
 
 
 def register(app: typer.Typer) -> None:
@@ -103,8 +99,7 @@ def simulate(
         files = contextlib.nullcontext(None) if out is None else result_files(out, names)
         with files as save:
             schedule = _run(jobs, cluster, enforce_limits=enforce_limits, **how)
-            interval = _interval(schedule)
-            numbers = _numbers(schedule, asked, interval, left_out)
+            numbers = _numbers(schedule, asked, left_out)
             if save is not None:
                 save(schedule, numbers)
         remark_report(schedule.report)
@@ -113,7 +108,7 @@ def simulate(
     else:
         from onega.cli.scheduling.simulate.screen import print_summary
 
-        print_summary(numbers, interval)
+        print_summary(numbers)
     if out is not None:
         remark(f"{', '.join(names[:-1])} and {names[-1]} are in {out}")
     if figures is not None:
@@ -166,27 +161,12 @@ def _run(jobs: Workload, machine: Cluster, *, enforce_limits: bool, **how: Any) 
         return run(jobs, machine, enforce_limits=enforce_limits, progress=tell, **how)
 
 
-def _interval(schedule: Schedule) -> Interval | None:
-    """Interval of the mean wait by batch means; None for too few jobs."""
-    if len(schedule) < 2 * BATCHES:
-        return None
-    return schedule.interval("wait", batches=BATCHES, confidence=LEVEL)
-
-
-def _numbers(
-    schedule: Schedule, window: Window, interval: Interval | None, left_out: int
-) -> dict[str, Any]:
+def _numbers(schedule: Schedule, window: Window, left_out: int) -> dict[str, Any]:
     """Return the flat object that ``--json`` prints and ``summary.json`` holds."""
-    from onega.traces.description.cautions import log_cautions, run_size_warning
+    from onega.experiment.run_summary import run_summary
 
     return {
-        **schedule.summary(),
-        **window_keys(schedule, window),
-        "size_warning": run_size_warning(schedule.workload, schedule.cluster.procs),
-        "warnings": list(log_cautions(schedule.workload)),
-        "mean_wait_low": None if interval is None else interval.low,
-        "mean_wait_high": None if interval is None else interval.high,
-        "left_out": left_out,
+        **run_summary(schedule, window, left_out=left_out),
         "source": schedule.workload.meta.source,
         "provenance": "; ".join((*schedule.workload.meta.provenance, *schedule.provenance)),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
@@ -19,13 +19,10 @@ from onega.core.units import (
     quantity,
 )
 
-if TYPE_CHECKING:
-    from onega.core.intervals import Interval
-
 Row = tuple[str, str, str]
 
 
-def print_summary(numbers: Mapping[str, Any], interval: Interval | None) -> None:
+def print_summary(numbers: Mapping[str, Any]) -> None:
     """Print a title and a table of measures."""
     console = out()
     known = {"estimate": "the users' estimates", "runtime": "the run times"}
@@ -40,7 +37,7 @@ def print_summary(numbers: Mapping[str, Any], interval: Interval | None) -> None
     table.add_column("measure", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("what it means", style="dim", overflow="fold")
-    told = (_waits(numbers, interval), _machine(numbers), _mishaps(numbers), _energy(numbers))
+    told = (_waits(numbers), _machine(numbers), _mishaps(numbers), _energy(numbers))
     for row in (one for rows in told for one in rows):
         table.add_row(*(escape(cell) for cell in row))
     console.print(table)
@@ -57,13 +54,13 @@ def _window_words(numbers: Mapping[str, Any]) -> str:
     return said if window.kind == "whole" else f"{said} Waits are of all jobs."
 
 
-def _waits(numbers: Mapping[str, Any], interval: Interval | None) -> Iterator[Row]:
+def _waits(numbers: Mapping[str, Any]) -> Iterator[Row]:
     # Means over jobs are over all of them, unless some were asked for (docs/measures.md).
     part = "window_" if numbers["window"] == "given" else ""
     told = "from submission to start"
-    if interval is not None and not part:
-        low, high = (humanise_seconds(max(0.0, end)) for end in (interval.low, interval.high))
-        told = f"{low} to {high} at {interval.level:.0%}, by batch means"
+    if numbers["mean_wait_low"] is not None and not part:
+        low, high = (humanise_seconds(numbers[f"mean_wait_{end}"]) for end in ("low", "high"))
+        told = f"{low} to {high} at 95 %, by batch means"
     waits = {
         name: humanise_seconds(numbers[f"{part}{name}"])
         for name in ("mean_wait", "median_wait", "p95_wait", "max_wait", "mean_response")

@@ -1,4 +1,4 @@
-"""The desk: takes orders, gives them to the workers, and puts what they say into the store."""
+"""The job broker: takes orders, gives them to workers, puts what they say into the store."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NotReadyError(OnegaError):
     """An item isn't done, so that nothing can be made of it."""
 
 
-class Desk:
+class JobBroker:
     """The store, the workers and what stands between them."""
 
     def __init__(self, settings: Settings, *, writing: bool = True) -> None:
