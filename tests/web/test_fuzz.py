@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -71,10 +72,15 @@ def ask(case, page):
             case.query["log"] = page.known["logs"]
         if "runs" in (case.query or {}):
             case.query["runs"] = page.known["runs"]
-    if isinstance(case.body, dict) and isinstance(case.body.get("jobs"), int):
+    if isinstance(case.body, dict) and isinstance(case.body.get("jobs"), int | float):
         case.body["jobs"] = min(case.body["jobs"], FEW_JOBS)
     # The first answer of a kind may have to be compiled, beside other tests.
     answer = case.call(base_url=page.address, timeout=120)
+    if answer.status_code == 503 and "are waiting already" in answer.text:
+        # On a slow machine hundreds of orders pile up; to be told so is a right answer.
+        while page.get("/api/health").json()["waiting"] > 100:
+            time.sleep(0.5)
+        answer = case.call(base_url=page.address, timeout=120)
     case.validate_response(answer, checks=CHECKS)
 
 

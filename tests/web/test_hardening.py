@@ -163,7 +163,7 @@ class TestRoom:
     def test_nothing_new_is_taken_when_all_is_used_and_the_oldest_are_offered(
         self, make_client, tmp_path
     ):
-        page = make_client(tmp_path, store=300_000)
+        page = make_client(tmp_path, store=400_000)
         made = [page.make_log(jobs=100, seed=seed, name=f"log {seed}") for seed in range(4)]
         answer = page.post("/api/logs/sample", json={"jobs": 100})
         while answer.status_code == 202:
@@ -174,7 +174,7 @@ class TestRoom:
         upload = page.post("/api/logs", params={"name": "x"}, content=b"1 0 0 1 1\n")
         assert upload.status_code == 507
         told = page.get("/api/storage").json()
-        assert told["most"] == 300_000
+        assert told["most"] == 400_000
         assert told["used"] == sum(item["size"] for item in made)
         assert [one["name"] for one in told["oldest"]] == [item["name"] for item in made]
         shown = page.get("/storage").text

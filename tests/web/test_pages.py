@@ -90,7 +90,7 @@ def test_measures_are_written_for_people(value, unit, words):
 def test_other_words():
     assert [_change(x) for x in (0.0, -0.5, 0.0123, 19.0, 4999.0)] == [
         "",
-        "-50 %",
+        "−50 %",
         "+1.2 %",
         "× 20",
         "× 5,000",

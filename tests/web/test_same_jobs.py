@@ -113,3 +113,23 @@ def test_a_window_that_is_asked_for_is_of_waits_too(client):
     assert waits(both)[0] == [pytest.approx(7200 * 240 / 481)]
     page = client.get(f"/logs/{item['id']}").text
     assert page.count('<td class="n">2 h</td>') == 3  # mean and 95 % of the first, 95 % of all
+
+
+def test_no_gain_over_what_was_observed_is_suggested(client, uploaded):
+    """Changes are between simulations; the page says how far they are from what happened."""
+    runs = [client.run(uploaded, policy, procs=12) for policy in ("observed", "fcfs", "easy")]
+    ids = ",".join(run["id"] for run in runs)
+    found = client.get("/api/compare", params={"runs": ids}).json()
+    for row in found["measures"]:
+        assert row["change"][:2] == [None, None], row["key"]  # observed, and the baseline itself
+        assert not row["best"][0]
+    page = html.unescape(client.get("/compare?" + "&".join(f"runs={r['id']}" for r in runs)).text)
+    assert "change against fcfs, 12 processors" in page
+    log = hourly(days=20, long_last_job=False)
+    waited = log.with_columns(pl.lit(3600.0).alias("wait"), note="an hour each")
+    item = client.upload(as_swf(waited), name="waited.swf")
+    pair = [client.run(item, policy) for policy in ("observed", "easy")]
+    notes = client.get("/api/compare", params={"runs": ",".join(r["id"] for r in pair)}).json()
+    assert any("is 0 times the observed one" in one for one in notes["notes"])
+    alone = client.get("/api/compare", params={"runs": pair[0]["id"]}).json()
+    assert not any("observed one" in one for one in alone["notes"])

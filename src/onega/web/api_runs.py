@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 import json
 import math
+from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal
 
-import numpy as np
 import polars as pl
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import FileResponse, JSONResponse
@@ -35,8 +35,8 @@ from onega.web.store import Item
 MOST_COMPARED: Final = 8
 COMPARED: Final = (
     ("mean_wait", "mean wait", "s", "less"),
-    ("median_wait", "half wait at most", "s", "less"),
-    ("p95_wait", "95 % wait at most", "s", "less"),
+    ("median_wait", "half of the jobs wait at most", "s", "less"),
+    ("p95_wait", "95 % of the jobs wait at most", "s", "less"),
     ("max_wait", "longest wait", "s", "less"),
     ("mean_response", "mean from submission to end", "s", "less"),
     ("mean_bounded_slowdown", "mean bounded slowdown", "", "less"),
@@ -201,6 +201,21 @@ def shared_jobs(broker: JobBroker, items: list[Item]) -> list[pl.DataFrame] | No
     return None if same else kept
 
 
+def _beside_observed(items: list[Item], tables: list[pl.DataFrame] | None) -> Iterator[str]:
+    """Say how far the simulation that others are compared with is from what was observed."""
+    base = baseline(items)
+    seen = next((place for place, item in enumerate(items) if _observed(item)), None)
+    if seen is None or seen == base:
+        return
+    waits = next(row["values"] for row in compared(items, tables) if row["key"] == "mean_wait")
+    if waits[seen]:
+        yield (
+            f"What was observed is no simulation: the mean wait of {items[base].name} is "
+            f"{waits[base] / waits[seen]:.2g} times the observed one, which says how far the "
+            "simulator is from this machine, not what would be gained."
+        )
+
+
 def _in_window(jobs: pl.DataFrame, item: Item) -> pl.DataFrame:
     """Return the jobs submitted in the window that was asked for; all, if none was."""
     result = item.result or {}
@@ -219,6 +234,7 @@ def comparison_notes(items: list[Item], tables: list[pl.DataFrame] | None) -> li
         given = any(one.get("window") == "given" for one in results)
         which = "submitted in the time asked for" if given else "that all these runs have"
         notes.append(f"Waits and slowdowns are over the {' and '.join(some)} {which}.")
+    notes += _beside_observed(items, tables)
     windows = {
         f"{one['window_words']} ({Window(0.0, 0.0, one['window']).meaning})": item.name
         for one, item in zip(results, items, strict=True)
@@ -239,11 +255,12 @@ def chosen_runs(broker: JobBroker, ids: str) -> list[Item]:
 
 
 def compared(items: list[Item], tables: list[pl.DataFrame] | None = None) -> list[dict[str, Any]]:
-    """Return a row per measure: its values, the change against the first run, which is best.
+    """Return a row per measure: its values, the change against `baseline`, which is best.
 
     ``tables``, if given, are the jobs that all runs have: means over jobs are over those. A run is
-    called the best only where that is sure: its interval is apart from all others. Only the mean
-    wait has intervals, and only over all jobs of a run.
+    called the best only where that is sure: its interval is apart from all other simulations'. Only
+    the mean wait has intervals, and only over all jobs of a run. What was observed is neither
+    changed nor beaten: a simulator knows less that holds jobs up.
     """
     results = [dict(item.result or {}) for item in items]
     if tables is not None:
@@ -258,7 +275,7 @@ def compared(items: list[Item], tables: list[pl.DataFrame] | None = None) -> lis
             and all(math.isclose(value, _ONLY_IF[key], abs_tol=1e-9) for value in known)
         ):
             continue
-        first = values[0]
+        base = baseline(items)
         best = _surely_least(items, key) if better == "less" and tables is None else None
         rows.append(
             {
@@ -266,7 +283,10 @@ def compared(items: list[Item], tables: list[pl.DataFrame] | None = None) -> lis
                 "words": words,
                 "unit": unit,
                 "values": values,
-                "change": [_change(value, first) for value in values],
+                "change": [
+                    None if place == base or _observed(item) else _change(value, values[base])
+                    for place, (item, value) in enumerate(zip(items, values, strict=True))
+                ],
                 "best": [place == best for place in range(len(items))],
                 "sure": best is not None,
             }
@@ -275,16 +295,26 @@ def compared(items: list[Item], tables: list[pl.DataFrame] | None = None) -> lis
 
 
 def _surely_least(items: list[Item], key: str) -> int | None:
-    """Return the run whose interval ends below where all others begin; None if there is none."""
-    lows, highs = (
-        [None if one.result is None else one.result.get(f"{key}_{end}") for one in items]
-        for end in ("low", "high")
-    )
-    if len(items) < 2 or None in lows or None in highs:
+    """Return the simulation whose interval ends below where all others' begin; None without one."""
+    ends: dict[int, tuple[Any, Any]] = {
+        place: ((item.result or {}).get(f"{key}_low"), (item.result or {}).get(f"{key}_high"))
+        for place, item in enumerate(items)
+        if not _observed(item)
+    }
+    if len(ends) < 2 or any(None in pair for pair in ends.values()):
         return None
-    least = int(np.argmin(highs))  # type: ignore[arg-type]
-    others = [low for place, low in enumerate(lows) if place != least]
-    return least if highs[least] < min(others) else None  # type: ignore[operator,type-var]
+    least = min(ends, key=lambda place: ends[place][1])
+    others = [low for place, (low, _) in ends.items() if place != least]
+    return least if ends[least][1] < min(others) else None
+
+
+def _observed(item: Item) -> bool:
+    return bool(item.request["policy"] == "observed")
+
+
+def baseline(items: list[Item]) -> int:
+    """Return the place of the run that others are compared with: the first that was simulated."""
+    return next((place for place, item in enumerate(items) if not _observed(item)), 0)
 
 
 def _change(value: float | None, first: float | None) -> float | None:

@@ -95,7 +95,8 @@ def _change(share: float) -> str:
         return f"÷ {1 / (1 + share):,.3g}" if share > -0.999 else f"÷ {1 / (1 + share):,.0f}"
     if abs(share) < 0.0005:
         return ""
-    return f"{100 * share:+.0f} %" if abs(share) >= 0.095 else f"{100 * share:+.2g} %"
+    text = f"{100 * share:+.0f} %" if abs(share) >= 0.095 else f"{100 * share:+.2g} %"
+    return text.replace("-", "−")
 
 
 TEMPLATES: Final = Environment(
@@ -232,6 +233,7 @@ def compare(
         "compare.html",
         runs=items,
         measures=api_runs.compared(items, tables),
+        base=items[api_runs.baseline(items)].name,
         notes=api_runs.comparison_notes(items, tables),
         restricted=tables is not None,
         logs=logs,

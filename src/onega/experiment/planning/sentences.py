@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onega.core.units import count_of
+
 if TYPE_CHECKING:
     from onega.experiment.planning.answer_interval import AnswerInterval
     from onega.experiment.planning.planning import Plan
@@ -81,6 +83,11 @@ def _between(plan: Plan, between: AnswerInterval) -> str:
     if between.low is None or between.high is None:
         end = f"at least {between.low}" if between.high is None else f"at most {between.high}"
         where = f"is {end} {unit}"
+    elif between.low == between.high:
+        return (
+            f"Other draws of the same source would not move the answer, with "
+            f"{100 * between.level:.0f} % confidence."
+        )
     else:
         where = f"lies between {between.low} and {between.high} {unit}"
     return (
@@ -117,7 +124,7 @@ def _percent(share: float | None) -> str:
 
 
 def _effort(plan: Plan) -> str:
-    words = f"{plan.runs} simulations at {len(plan.trials)} places."
+    words = f"{count_of(plan.runs, 'simulation')} at {count_of(len(plan.trials), 'place')}."
     if plan.warmup.rule == "mser5":
         words += f" The first {plan.warmup.jobs} jobs of each run were left out (MSER-5)."
     if not plan.warmup.settled:

@@ -24,7 +24,7 @@
         kept.push([value, text]);
         free = middle + half;
       }
-      if (kept.length !== axis.tickvals.length) {
+      if (kept.length !== axis.tickvals.length || kept.some((one, place) => one[0] !== axis.tickvals[place])) {
         changes[`${name}.tickvals`] = kept.map((one) => one[0]);
         changes[`${name}.ticktext`] = kept.map((one) => one[1]);
       }

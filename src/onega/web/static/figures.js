@@ -28,6 +28,7 @@ function inThemeColours(figure) {
   PALETTE.forEach((one, place) => { text = text.replaceAll(one, colour(`c${place}`)); });
   const { data, layout } = JSON.parse(text);
   for (const [name, axis] of Object.entries(layout)) {
+    if (/^yaxis/.test(name)) axis.automargin = true; // wide numbers push the axis' title aside
     if (/^[xy]axis/.test(name)) Object.assign(axis, { gridcolor: colour("line"), linecolor: colour("muted"), zerolinecolor: colour("line") });
   }
   Object.assign(layout, { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", colorway: PALETTE.map((_, place) => colour(`c${place}`)) });
@@ -60,7 +61,7 @@ function thinned(plot) {
       kept.push([value, text]);
       free = middle + half;
     }
-    if (kept.length !== axis.tickvals.length) {
+    if (kept.length !== axis.tickvals.length || kept.some((one, place) => one[0] !== axis.tickvals[place])) {
       changes[`${name}.tickvals`] = kept.map((one) => one[0]);
       changes[`${name}.ticktext`] = kept.map((one) => one[1]);
     }

@@ -48,10 +48,9 @@ function figures(answer) {
       height: 400, xaxis, yaxis: { title: { text: "of the machine (%)" }, range: [0, 125], dtick: 25 }, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" }, margin: { t: 110 },
     },
   };
-  if (summary.offered_load !== null) {
-    const work = summary.offered_load * summary.procs;
-    use.data.push({ x: curve.procs, y: curve.procs.map((one) => 100 * work / one), mode: "lines", line: { color: "#E69F00", width: 2.5, dash: "dash" }, name: "is asked for", hovertemplate: "%{x:,} processors: %{y:.1f} % is asked for<extra></extra>" });
-  }
+  const asked = (load, name, color, dash) => use.data.push({ x: curve.procs, y: curve.procs.map((one) => 100 * load * summary.procs / one), mode: "lines", line: { color, width: 2.5, dash }, name, hovertemplate: `%{x:,} processors: %{y:.1f} % ${name}<extra></extra>` });
+  if (summary.offered_load !== null) asked(summary.offered_load, "is asked for", "#E69F00", "dash");
+  if (summary.window_offered_load > summary.offered_load) asked(summary.window_offered_load, "is asked for while filled", "#D55E00", "dot");
   const top = Math.min(Math.max(...curve.rho.filter((one) => one !== null)), 2.2 * Math.max(summary.rho ?? 1, 1));
   const limit = { type: "line", xref: "paper", x0: 0, x1: 1, y0: 1, y1: 1, line: { color: "#52606d", dash: "dash", width: 1.5 } };
   const rho = {

@@ -280,6 +280,7 @@ export class Viewer {
     if (this.goto) [this.goto.min, this.goto.max] = [this.begin, this.end].map((one) => this.clock.text(one).slice(0, 16));
     this.view = { from: this.begin, to: this.end };
     this.where = place.querySelector("[data-where]");
+    this.legend = place.querySelector(".legend");
     this.timer = null;
     this.frame = null;
     this.listen();
@@ -397,6 +398,8 @@ export class Viewer {
     this.redraw();
     const one = this.lanes[0].data.kind === "jobs" ? "" : "; zoom in to see single jobs";
     this.where.textContent = `${this.clock.moment(view.from)} to ${this.clock.moment(view.to)} (${seconds(view.to - view.from)})${this.clock.epoch === null ? "" : ` ${this.clock.zone}`}: ${jobs(this.lanes[0].data.jobs)} in view${one}.`;
+    // Where jobs are many the shade is the run's own, and the legend of single jobs doesn't hold.
+    this.legend.hidden = this.lanes.every((one) => one.data.kind !== "jobs");
     this.place.dataset.state = "ready";
     this.place.dataset.length = view.to - view.from;
     this.table();
