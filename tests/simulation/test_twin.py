@@ -110,8 +110,9 @@ def test_equal_shrinking_many(case):
     "policy",
     [("fcfs", None), ("fcfs", "easy"), ("spf", "conservative"), ("xf", "easy"), ("lcfs-pr", None)],
 )
-def test_times_of_1e15_seconds(policy, ties, control):
-    scale = 10**13  # 2^13 · 5^13: halves of it, and sums up to 2^53, are exact
+def test_times_of_1e12_seconds(policy, ties, control):
+    """As late as a log may be; halves of the scale, and sums, are exact."""
+    scale = 10**10
     for seed in range(10):
         small = random_case(seed, *policy, ties, control)
         times = {
@@ -134,7 +135,7 @@ def test_times_of_1e15_seconds(policy, ties, control):
     + [("lcfs-pr", None), ("spf-pr", None), ("lpf-pr", None)],
     ids=lambda policy: f"{policy[0]}+{policy[1]}",
 )
-def test_rates_of_seed_001(policy, control):
+def test_rates_of_the_2018_paper(policy, control):
     for seed in range(8):
         rng = np.random.default_rng(seed)
         n, machine = 15, 4
