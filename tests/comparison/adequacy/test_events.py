@@ -177,3 +177,18 @@ def test_what_is_no_event_log_is_refused(tmp_path):
         (tmp_path / name).write_text("a,b\n1,2\n")
     with pytest.raises(onega.TraceError, match="is not an event log"):
         EventLog.read(tmp_path)
+
+
+def test_start_and_stop_of_the_job_manager_itself(tmp_path):
+    jobs = onega.Workload({"submit": [0.0, 5.0], "runtime": [10.0, 10.0], "procs": [1, 1]})
+    schedule = onega.simulate(jobs, 2, "easy")
+    events = EventLog.of(schedule, manager=(-30.0, 90.0))
+    assert events.external["event"].to_list() == ["begin", "submit", "submit", "end", "end", "stop"]
+    assert events.external["time"].to_list()[::5] == [-30.0, 90.0]
+    events.write(tmp_path)
+    again = EventLog.read(tmp_path)
+    assert again.external.equals(events.external)
+    # A model is given jobs and what happens to them; a manager that isn't there starts nobody.
+    assert len(again.events()) == 0
+    assert len(again.workload()) == 2
+    assert onega.adequacy(again.schedule(), schedule).P == 0

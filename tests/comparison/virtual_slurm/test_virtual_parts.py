@@ -64,6 +64,8 @@ def test_missing_packages_are_named(monkeypatch, tmp_path):
         ({"procs": 4}, "wider than 4"),
         ({"procs": 8, "speed": 0.5}, "between 1 and 200"),
         ({"procs": 8, "speed": 1000}, "between 1 and 200"),
+        ({"procs": 8, "clock": "jumpy"}, "did you mean 'jumping'"),
+        ({"procs": 8, "clock": "jumping", "speed": 1}, "a speed above 1 and without events"),
         ({"procs": 8, "repeat": 0}, "at least 1"),
     ],
 )

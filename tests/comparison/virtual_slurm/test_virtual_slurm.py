@@ -13,9 +13,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import onega
+from onega.comparison.adequacy.events import EventLog
+from onega.comparison.virtual_slurm.slurm import VirtualSlurm
 from onega.comparison.virtual_slurm.tools import MESSAGE, have_slurm
 
 pytestmark = pytest.mark.skipif(not have_slurm(), reason=MESSAGE)
@@ -61,17 +64,36 @@ def processes_of(folder):
     return found
 
 
-def files_elsewhere():
-    """Files that Slurm, munge and the clock might leave in places that are not ours."""
-    places = ("/dev/shm", "/tmp", "/run", "/run/munge", "/var/log", "/var/spool", "/var/lib")
-    words = ("slurm", "munge", "faketime")
-    return {
-        path
-        for place in map(Path, places)
-        if place.is_dir()
-        for path in place.iterdir()
-        if any(word in path.name for word in words)
-    }
+@pytest.fixture
+def elsewhere(monkeypatch):
+    """Paths outside of the folder that this test's machines make: the clock's memory, links.
+
+    Only those: another laboratory may run on this machine, with files of its own.
+    """
+    made, ask = [], VirtualSlurm._ask
+
+    def note(self, **request):
+        if request["do"] == "unlink":
+            made.extend(Path(path) for path in request["paths"])
+        return ask(self, **request)
+
+    monkeypatch.setattr(VirtualSlurm, "_ask", note)
+    return made
+
+
+def clock_of(place):
+    """The shared memory of the clock that processes of a folder run on."""
+    names = set()
+    for pid, _ in processes_of(place):
+        with contextlib.suppress(OSError):
+            words = (Path("/proc") / pid / "environ").read_text(errors="replace").split("\0")
+            told = [word for word in words if word.startswith("FAKETIME_SHARED=")]
+            names |= {name.lstrip("/") for name in " ".join(told).partition("=")[2].split()}
+    return {Path("/dev/shm", name) for one in names for name in (one, f"sem.{one}")}
+
+
+def gone(paths):
+    return not any(os.path.lexists(path) for path in paths)
 
 
 def wait_until(ready, seconds):
@@ -81,13 +103,14 @@ def wait_until(ready, seconds):
     return ready()
 
 
-def test_pilot_of_two_hundred_jobs_twice(tmp_path):
-    jobs, before = stream(200, 64, longest=25), files_elsewhere()
+def test_pilot_of_two_hundred_jobs_twice(tmp_path, elsewhere):
+    jobs = stream(200, 64, longest=25)
     place = tmp_path / "v"
     result = onega.virtual(jobs, place, procs=64, speed=50, repeat=2)
     assert result.summary()["P_undefined"] is None
     assert processes_of(place) == []
-    assert files_elsewhere() == before
+    assert len(elsewhere) >= 4
+    assert gone(elsewhere)
     figures = result.summary()
     assert (figures["jobs"], figures["runs"]) == (200, 2)
     assert result.ideal > 0
@@ -100,6 +123,12 @@ def test_pilot_of_two_hundred_jobs_twice(tmp_path):
         over = run.log.column("runtime") - result.stream.column("runtime")
         assert np.median(np.abs(over)) < 5
         assert run.quality()["by_backfill"] > 0
+    # The manager was there before the first job came and went after the last one had ended.
+    told = EventLog.read(place / "run-1-events")
+    assert told.external["event"][0] == "begin"
+    assert told.external["event"][-1] == "stop"
+    assert told.external["time"][0] < 0 <= told.internal["time"][0]
+    assert onega.adequacy(told.schedule(), result.runs[0].log).P < 1e-3
     read = [onega.read(place / f"run-{k}.swf") for k in (1, 2)]
     assert pytest.approx(result.ideal, rel=1e-3) == onega.adequacy(*read).P
     report = json.loads((place / "report.json").read_text())
@@ -107,6 +136,26 @@ def test_pilot_of_two_hundred_jobs_twice(tmp_path):
     assert report["prefixes"][-1]["jobs"] == 200
     model = onega.simulate(result.stream, 64, "slurm")
     assert onega.adequacy(result.runs[0].log, model).defined
+
+
+def test_a_jumping_clock_takes_less_time_and_changes_nothing(tmp_path, elsewhere):
+    """Forty jobs with an hour of nothing among them: the same schedule, in less real time."""
+    later = pl.when(pl.int_range(pl.len()) < 20).then(0.0).otherwise(3600.0)
+    jobs = stream(40, 16, longest=120).with_columns(pl.col("submit") + later, note="a break")
+    place = tmp_path / "v"
+    result = onega.virtual(jobs, place, procs=16, speed=20, settings="fine", clock="jumping")
+    run = result.runs[0]
+    assert set(run.log.table["status"]) == {"completed"}
+    # Half of what the steady clock would take at least, on a machine that may be busy.
+    assert run.seconds < 0.5 * result.stream.column("submit").max() / 20
+    over = run.log.column("runtime") - result.stream.column("runtime")
+    assert np.median(np.abs(over)) < 5
+    assert run.jobs["submitted"].is_sorted()
+    start = run.log.column("submit") + run.log.column("wait")
+    assert onega.Schedule.observed(run.log, 16).system["busy"].max() <= 16
+    assert start[20:].min() > start[:20].max()
+    assert processes_of(place) == []
+    assert gone(elsewhere)
 
 
 def test_what_happens_to_jobs_and_nodes_happens_to_the_real_ones(tmp_path):
@@ -144,12 +193,12 @@ def test_what_happens_to_jobs_and_nodes_happens_to_the_real_ones(tmp_path):
     assert processes_of(tmp_path) == []
 
 
-def test_nothing_is_lost_when_the_machine_has_no_time_for_slurm(tmp_path):
+def test_nothing_is_lost_when_the_machine_has_no_time_for_slurm(tmp_path, elsewhere):
     """The authentication daemon hangs for a second, fifty on Slurm's clock, again and again."""
     # The folder's name is too long for the sockets of jobs, as it may be.
     name = "a-folder-with-a-long-name"[: 80 - len(str(tmp_path))]
     place, jobs = tmp_path / (name or "v"), stream(30, 8, longest=40)
-    before, results = files_elsewhere(), []
+    results = []
     run = threading.Thread(
         target=lambda: results.append(onega.virtual(jobs, place, procs=8, speed=50))
     )
@@ -168,7 +217,7 @@ def test_nothing_is_lost_when_the_machine_has_no_time_for_slurm(tmp_path):
     assert len(ended) == 30
     assert set(ended) <= {"completed", "timeout"}
     assert processes_of(place) == []
-    assert files_elsewhere() == before
+    assert gone(elsewhere)
 
 
 @pytest.fixture
@@ -199,19 +248,22 @@ def driver(tmp_path):
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_ended_by_a_signal_it_takes_everything_down(driver, how, code):
     process, place = driver
+    clock = clock_of(place)
+    assert clock
     process.send_signal(how)
     process.wait(timeout=60)
     assert process.returncode == code
     assert wait_until(lambda: processes_of(place) == [], 5), processes_of(place)
-    assert wait_until(lambda: not list(Path("/dev/shm").glob("*faketime*")), 15)
+    assert wait_until(lambda: gone(clock), 15)
 
 
 def test_killed_it_is_cleaned_up_after_and_the_next_run_starts_clean(driver):
     process, place = driver
+    clock = clock_of(place)
     process.kill()
     process.wait()
     assert wait_until(lambda: processes_of(place) == [], 30), processes_of(place)
-    assert wait_until(lambda: not list(Path("/dev/shm").glob("*faketime*")), 15)
+    assert wait_until(lambda: gone(clock), 15)
     again = onega.virtual(stream(5, 4, longest=20), place, procs=4, speed=40)
     assert len(again.runs[0].log) == 5
     assert np.isnan(again.ideal)

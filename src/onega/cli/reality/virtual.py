@@ -42,6 +42,12 @@ def virtual(
             metavar="S", help="stock, fine, a slurm.conf, or SchedulerParameters (bf_interval=…)."
         ),
     ] = "stock",
+    clock: Annotated[
+        str,
+        typer.Option(
+            metavar="C", help="steady, or jumping: over the time in which nothing can happen."
+        ),
+    ] = "steady",
     jobs: Annotated[
         int | None, typer.Option("-n", "--jobs", metavar="N", min=1, help="Only the first N jobs.")
     ] = None,
@@ -97,6 +103,7 @@ def virtual(
             speed=speed,
             repeat=repeat,
             settings=settings,
+            clock=clock,
             events=table_of_events,
             interruption=interruption,
             progress=done,

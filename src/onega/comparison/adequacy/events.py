@@ -1,9 +1,9 @@
 """Event streams (Baranov et al. 2019, II, VI): external events in, internal events out.
 
-External events reach the job manager from outside: submissions, deletions from the queue,
-interruptions of running jobs, jobs that end before their limit, changes of the machine. Internal
-events are its own decisions: starts, and ends at the limit. A model gets the external stream and
-answers with the internal one.
+External events reach the job manager from outside: its own start and stop, submissions, deletions
+from the queue, interruptions of running jobs, jobs that end before their limit, changes of the
+machine. Internal events are its own decisions: starts, and ends at the limit. A model gets the
+external stream and answers with the internal one.
 
 What happens to jobs and nodes has the names and columns of the table of events that `simulate` and
 `virtual` take (`onega.Events`); an external log has ``submit`` and ``end`` beside them.
@@ -32,13 +32,14 @@ Columns = dict[str, pl.DataType | type[pl.DataType]]
 
 EXTERNAL: Final[Columns] = {
     "time": pl.Float64,
-    "event": pl.Enum(("submit", "end", *TAKES)),
+    "event": pl.Enum(("begin", "submit", "end", *TAKES, "stop")),
     **{name: kind for name, kind in COLUMNS.items() if name not in ("time", "event")},
     "estimate": pl.Float64,
     "runtime": pl.Float64,
 }
 """Columns of the external log: those of a table of events, and the requested time and (unknown to
-the job manager) run time of a submission. ``submit``: a job with its width; ``end``: it ended by
+the job manager) run time of a submission. ``begin`` and ``stop``: the job manager itself was
+started and stopped; ``submit``: a job with its width; ``end``: it ended by
 itself; ``cancel``: deleted from the queue; ``kill``: a user or administrator ended it;
 ``interrupt``, ``fail``, ``return``, ``drain``, ``down``, ``up``, ``reserve``, ``cap``: see
 `onega.Events`."""
@@ -73,7 +74,13 @@ class EventLog:
     report: Report = field(default_factory=Report)
 
     @classmethod
-    def of(cls, run: Schedule | Workload, events: Events | TableLike | None = None) -> EventLog:
+    def of(
+        cls,
+        run: Schedule | Workload,
+        events: Events | TableLike | None = None,
+        *,
+        manager: tuple[float, float] | None = None,
+    ) -> EventLog:
         """Take a schedule, or a log with waits, apart into its events.
 
         Parameters
@@ -84,6 +91,8 @@ class EventLog:
         events
             What else happened to jobs and nodes, if it is known: the table that a simulation or a
             run on virtual nodes was given. Of what the run tells itself, its own instant stands.
+        manager
+            When the job manager itself was started and stopped, if that is known.
         """
         whole = run.workload if isinstance(run, Schedule) else run
         schedule = run if isinstance(run, Schedule) else Schedule.observed(run)
@@ -92,6 +101,9 @@ class EventLog:
             external += _deleted(run, schedule)
         if events is not None:
             external.append(_not_told(Events.of(events), external))
+        if manager is not None:
+            rows = pl.DataFrame({"time": manager, "event": ["begin", "stop"]})
+            external.append(_conform(rows, EXTERNAL))
         began = np.isfinite(schedule.start)
         starts = pl.DataFrame(
             {

@@ -18,6 +18,7 @@ _EVENTS: Final = (
     ("start", re.compile(r"sched/backfill: _start_job: Started JobId=(\d+) ")),
     ("end", re.compile(r"_job_complete: JobId=(\d+) done")),
 )
+_MANAGER: Final = {"begin": " started on cluster ", "stop": "Terminate signal "}
 LONGEST_GAP: Final = 20.0
 """Virtual seconds after which a start is no longer taken for the consequence of an end."""
 
@@ -85,6 +86,18 @@ def collect(folder: Path) -> pl.DataFrame:
                 jobs[int(began)]["launched"] = float(stamp)
     rows = [jobs[number] for number in sorted(jobs)]
     return pl.DataFrame([{key: row.get(key) for key in SCHEMA} for row in rows], schema=SCHEMA)
+
+
+def manager_times(folder: Path) -> tuple[float, float] | None:
+    """Return when slurmctld was started and stopped (Unix seconds); None if its log doesn't say."""
+    found: dict[str, float | None] = {}
+    for line in (folder / "slurmctld.log").read_text(errors="replace").splitlines():
+        stamped = _STAMP.match(line)
+        for word, sign in _MANAGER.items():
+            if stamped and sign in stamped[2]:
+                found.setdefault(word, unix_time(stamped[1]))
+    begin, stop = found.get("begin"), found.get("stop")
+    return None if begin is None or stop is None else (begin, stop)
 
 
 def _add_milliseconds(jobs: dict[int, dict[str, Any]], text: str) -> None:

@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 
 from onega.comparison.adequacy.adequacy import Adequacy, table_sizes
+from onega.comparison.adequacy.events import EventLog
+from onega.core.machine.events import Events
 from onega.core.machine.overheads import OVERHEADS, Overheads
 from onega.core.plotting import Plottable
 from onega.core.workload.workload import Workload
@@ -21,13 +23,21 @@ STATUS: Final = {"COMPLETED": "completed", "TIMEOUT": "timeout", "CANCELLED": "c
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VirtualRun:
-    """One run: the log it made, a row per job, and how clean it was."""
+    """One run: its log, a row per job, how clean it was, when slurmctld was started and stopped.
+
+    Times are seconds of the stream, so that the start is before 0.
+    """
 
     log: Workload
     jobs: pl.DataFrame
     seconds: float
     stolen: float
     attempts: int = 1
+    manager: tuple[float, float] | None = None
+
+    def events(self, events: Events | None = None) -> EventLog:
+        """Return what happened as event streams, with the manager's own start and stop."""
+        return EventLog.of(self.log, events, manager=self.manager)
 
     def quality(self) -> dict[str, float]:
         """Return figures that tell a disturbed run: lateness, overruns, stolen processor time."""

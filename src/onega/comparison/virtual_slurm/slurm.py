@@ -37,6 +37,15 @@ exit 0
 milliseconds of real time and seconds of a fast clock, isn't added to every job. It notes when it
 really began."""
 
+TOLD_SCRIPT = """#!/bin/bash
+echo $SLURM_JOB_ID $EPOCHREALTIME >> {launches}
+s=$(SLURM_TIME_FORMAT=%s {squeue} -hj $SLURM_JOB_ID -o %S)
+echo $SLURM_JOB_ID ${{s:-${{EPOCHREALTIME%.*}}}} {name} >> {starts}
+read -r < {pipe}
+exit 0
+"""
+"""A job that is busy until it is told that it is over; it says when Slurm started it."""
+
 SOCKET_PATH_LIMIT = 100
 """Characters that munge's socket may have."""
 
@@ -72,10 +81,17 @@ class VirtualSlurm:
     """
 
     def __init__(
-        self, folder: Path, procs: int, *, speed: float = 20.0, parameters: str = ""
+        self,
+        folder: Path,
+        procs: int,
+        *,
+        speed: float = 20.0,
+        parameters: str = "",
+        jumping: bool = False,
     ) -> None:
         self.folder = folder.resolve()
-        self.procs, self.speed = procs, speed
+        self.procs, self.speed, self.jumping = procs, speed, jumping
+        self._jumped = 0.0
         self.programs = find_programs()
         self._check()
         self.conf = VirtualConf(self.folder, procs, speed, parameters, _free_ports(procs + 1))
@@ -121,7 +137,7 @@ class VirtualSlurm:
         self.stop()
 
     def _start(self) -> None:
-        for name in ("", "state", "spool", "log", "munge"):
+        for name in ("", "state", "spool", "log", "munge", "pipes"):
             (self.folder / name).mkdir(mode=0o755, parents=True, exist_ok=True)
         self._keeper = subprocess.Popen(
             [sys.executable, "-I", str(virtual_keeper.__file__)],
@@ -173,13 +189,21 @@ class VirtualSlurm:
         """Make the common fast clock: a holder process keeps its beginning in shared memory."""
         if self.speed != 1:
             log = self.folder / "log" / "clock.out"
+            # A thread must not see the offset that another one is just reading: -m takes turns.
+            turns = ["-m"] if self.jumping else []
             self._spawn(
-                "faketime", "-f", f"+0 x{self.speed:g}", sys.executable, "-I", "-c", _HOLDER,
-                name="clock",
+                "faketime", *turns, "-f", f"+0 x{self.speed:g}",
+                sys.executable, "-I", "-c", _HOLDER, name="clock",
             )  # fmt: skip
             self._wait(lambda: log.is_file() and log.read_bytes().endswith(b"\n"), 20, "the clock")
             self._holder, shared = json.loads(log.read_text().splitlines()[-1])
             self.environment |= shared | {"FAKETIME_DONT_RESET": "1"}
+            if self.jumping:
+                # The library reads offset and rate anew whenever anybody asks for the time.
+                del self.environment["FAKETIME"]
+                self._set_clock()
+                self.environment["FAKETIME_TIMESTAMP_FILE"] = str(self.folder / "clock")
+                self.environment["FAKETIME_NO_CACHE"] = "1"
             names = [name.lstrip("/") for name in shared["FAKETIME_SHARED"].split()]
             paths = [f"/dev/shm/{name}" for name in names]
             paths += [f"/dev/shm/sem.{name}" for name in names]
@@ -198,6 +222,26 @@ class VirtualSlurm:
         """Return the time on the virtual machine's clock (Unix seconds)."""
         return self._virtual0 + (time.time() - self._real0) * self.speed
 
+    def jump(self, seconds: float) -> None:
+        """Put the clock forward by so many virtual seconds, for everybody at once."""
+        self._jumped += seconds
+        self._set_clock()
+        self._virtual0 += seconds
+
+    def _set_clock(self) -> None:
+        new = self.folder / "clock.new"
+        new.write_text(f"+{self._jumped:.6f} x{self.speed:g}\n")
+        new.replace(self.folder / "clock")
+
+    @property
+    def starts(self) -> Path:
+        """Where jobs that wait for a word write when Slurm started them."""
+        return self.folder / "starts"
+
+    def pipe(self, job: int | str) -> Path:
+        """Return the pipe on which a job waits for its end."""
+        return self.folder / "pipes" / str(job)
+
     def real_seconds_until(self, virtual: float) -> float:
         """Return how long to sleep until an instant of the virtual clock."""
         return (virtual - self.now()) / self.speed
@@ -210,11 +254,14 @@ class VirtualSlurm:
         On a fast clock Slurm's and munge's own retries last only milliseconds, so that a machine
         with other work looks dead for a moment: then it is asked again.
         """
-        script = SCRIPT.format(
+        script = (TOLD_SCRIPT if self.jumping else SCRIPT).format(
             launches=self.folder / "launches",
             squeue=self.programs["squeue"],
             seconds=seconds,
             micros=round(seconds * 1e6),
+            starts=self.starts,
+            pipe=self.pipe(name),
+            name=name,
         )
         options = ["-N", str(width), "-t", str(limit), "-J", name, "-o", "/dev/null", "--chdir=/"]
         options.append("--requeue" if requeue else "--no-requeue")
@@ -310,7 +357,7 @@ class VirtualSlurm:
 
     def tidy(self) -> None:
         """Remove what only the daemons needed; the logs and the configuration stay."""
-        for name in ("state", "spool", "munge"):
+        for name in ("state", "spool", "munge", "pipes"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
         for path in (self.folder / "log").glob("slurmd.*"):
             path.unlink()

@@ -18,9 +18,10 @@ import polars as pl
 
 from onega.comparison.adequacy.adequacy import adequacy
 from onega.comparison.adequacy.overheads import NONE, fit_law, fit_release
-from onega.comparison.virtual_slurm.collect import collect, handovers
+from onega.comparison.virtual_slurm.collect import collect, handovers, manager_times
 from onega.comparison.virtual_slurm.conf import scheduler_parameters
 from onega.comparison.virtual_slurm.drive import RULES, Action, Drive, plan_actions
+from onega.comparison.virtual_slurm.jump import JumpingDrive
 from onega.comparison.virtual_slurm.result import STATUS, VirtualResult, VirtualRun
 from onega.comparison.virtual_slurm.slurm import VirtualSlurm
 from onega.comparison.virtual_slurm.tools import end_leftovers, find_programs, slurm_version
@@ -41,6 +42,8 @@ MARK = "onega-virtual.json"
 LEAD = 2.0
 """Real seconds between the machine's being up and the stream's first submission."""
 
+CLOCKS = ("steady", "jumping")
+
 ATTEMPTS = 3
 """Times that a run is made if the machine loses jobs on the way."""
 
@@ -55,6 +58,7 @@ class _Plan:
     parameters: str
     actions: list[Action]
     rule: str
+    jumping: bool = False
 
 
 @renamed(stream="workload")
@@ -66,6 +70,7 @@ def virtual(
     speed: float = 20.0,
     repeat: int = 1,
     settings: str = "stock",
+    clock: str = CLOCKS[0],
     events: Events | TableLike | None = None,
     interruption: str = RULES[0],
     progress: Progress | None = None,
@@ -78,9 +83,9 @@ def virtual(
         Jobs with submit times, widths, run times and requested times (the run time where one is
         missing). Slurm's limits are whole minutes: requested times are rounded up.
     folder
-        Everything is written here and nowhere else: ``run-K.swf``, ``stream.swf``,
-        ``overheads.json``, ``report.json`` and Slurm's own logs. A folder of an earlier run is
-        cleared first; any other folder has to be empty.
+        Everything is written here and nowhere else: ``run-K.swf``, ``run-K-events`` (event streams),
+        ``stream.swf``, ``overheads.json``, ``report.json`` and Slurm's own logs. A folder of an
+        earlier run is cleared first; any other folder has to be empty.
     procs
         Virtual processors: nodes that only note that they are busy.
     speed
@@ -90,6 +95,9 @@ def virtual(
         Runs of the same stream; two or more give the reference value P_ideal, over all pairs.
     settings
         ``"stock"``, ``"fine"``, a slurm.conf, or SchedulerParameters.
+    clock
+        ``"steady"``: always as fast; ``"jumping"``: over the time in which nothing can happen, the
+        clock jumps, so that a low load takes little real time. Without events.
     events
         What happens to jobs and nodes, a table as `simulate` takes it: ``cancel`` (deleted while
         it waits), ``kill``, ``interrupt``, ``fail``, ``return``, ``drain``, ``down``, ``up``. Each
@@ -110,12 +118,19 @@ def virtual(
     if repeat < 1:
         raise SimulationError(f"repeat is a number of runs, at least 1; got {repeat}")
     word("interruption", interruption, RULES)
+    word("clock", clock, CLOCKS)
+    if clock != CLOCKS[0] and (events is not None or speed == 1):
+        raise SimulationError("a jumping clock goes with a speed above 1 and without events")
     first = float(np.min(workload.column("submit")))
-    actions = [] if events is None else plan_actions(Events.of(events), jobs, procs)
+    given = None if events is None else Events.of(events)
+    actions = [] if given is None else plan_actions(given, jobs, procs)
     actions = [replace(one, time=max(one.time - first, 0.0)) for one in actions]
+    happened = (
+        None if given is None else Events.of(given.table.with_columns(pl.col("time") - first))
+    )
     find_programs()
     parameters = scheduler_parameters(settings)
-    plan = _Plan(jobs, procs, speed, parameters, actions, interruption)
+    plan = _Plan(jobs, procs, speed, parameters, actions, interruption, clock == CLOCKS[1])
     place = prepare_folder(Path(folder))
     runs: list[VirtualRun] = []
     for number in range(1, repeat + 1):
@@ -126,6 +141,7 @@ def virtual(
 
         run = _run_whole(place / f"run-{number}", plan, done)
         write(run.log, place / f"run-{number}.swf")
+        run.events(happened).write(place / f"run-{number}-events")
         runs.append(run)
     pairs = tuple(adequacy(a.log, b.log) for a, b in itertools.combinations(runs, 2))
     laws = fit_overheads(runs)
@@ -187,7 +203,13 @@ def prepare_folder(folder: Path) -> Path:
 def _run_whole(folder: Path, plan: _Plan, progress: Progress) -> VirtualRun:
     """Make a run, and make it again if the machine lost jobs that nobody asked it to lose."""
     for attempt in range(1, ATTEMPTS + 1):
-        slurm = VirtualSlurm(folder, plan.procs, speed=plan.speed, parameters=plan.parameters)
+        slurm = VirtualSlurm(
+            folder,
+            plan.procs,
+            speed=plan.speed,
+            parameters=plan.parameters,
+            jumping=plan.jumping,
+        )
         run = replace(_run_once(slurm, plan, progress), attempts=attempt)
         lost = _lost(run, plan)
         if not lost:
@@ -205,13 +227,16 @@ def _run_once(slurm: VirtualSlurm, plan: _Plan, progress: Progress) -> VirtualRu
     """Start Slurm, do everything at its instant, wait for the last end, take it down."""
     began, steal = time.monotonic(), _stolen()
     with slurm:
-        drive = Drive(slurm, plan.jobs, plan.actions, rule=plan.rule)
+        kind = JumpingDrive if plan.jumping else Drive
+        drive = kind(slurm, plan.jobs, plan.actions, rule=plan.rule)
         zero = math.ceil(slurm.now() + LEAD * slurm.speed)
         drive.run(zero, progress)
     rows = collect(slurm.folder)
     slurm.tidy()
     log, table = _as_log(plan.jobs, rows, zero, slurm)
-    return VirtualRun(log, table, time.monotonic() - began, _stolen() - steal)
+    noted = manager_times(slurm.folder)
+    manager = None if noted is None else (noted[0] - zero, noted[1] - zero)
+    return VirtualRun(log, table, time.monotonic() - began, _stolen() - steal, manager=manager)
 
 
 def _lost(run: VirtualRun, plan: _Plan) -> list[int]:
