@@ -83,7 +83,7 @@ def virtual(
         Jobs with submit times, widths, run times and requested times (the run time where one is
         missing). Slurm's limits are whole minutes: requested times are rounded up.
     folder
-        Everything is written here and nowhere else: ``run-K.swf``, ``run-K-events`` (event streams),
+        Everything is written here and nowhere else: ``run-K.swf``, ``run-K-events``,
         ``stream.swf``, ``overheads.json``, ``report.json`` and Slurm's own logs. A folder of an
         earlier run is cleared first; any other folder has to be empty.
     procs
