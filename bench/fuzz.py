@@ -132,9 +132,17 @@ class Findings:
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given, self.chosen = given, selected(given)
-        self.counts = sharedctypes.RawArray("q", len(self.chosen) * len(OUTCOMES))
+        self.shared = [self._counters() for _ in range(given.workers)]  # each has one writer
         self.kinds: dict[str, int] = {}
         self.began = time.monotonic()
+
+    def _counters(self):
+        return sharedctypes.RawArray("q", len(self.chosen) * len(OUTCOMES))
+
+    @property
+    def counts(self) -> list[int]:
+        """How many inputs of each target had each outcome, over all workers."""
+        return [sum(one) for one in zip(*self.shared, strict=True)]
 
     def add(self, number: int, trace: str) -> None:
         which, data, _ = made(self.given, self.chosen, number)
@@ -146,13 +154,14 @@ class Findings:
             if self.given.keep:
                 Path(self.given.keep, f"{number}-{target.file}").write_bytes(data)
 
-    def crashed(self, number: int, exitcode: int | None) -> None:
+    def crashed(self, number: int, exitcode: int | None, counts) -> None:
         which = made(self.given, self.chosen, number)[0]
-        self.counts[which * len(OUTCOMES) + CRASHED] += 1
+        counts[which * len(OUTCOMES) + CRASHED] += 1
         self.add(number, f"the process ended with {exitcode}")
 
     def tell(self) -> int:
-        rows = [self.counts[at : at + 4] for at in range(0, len(self.counts), 4)]
+        counts = self.counts
+        rows = [counts[at : at + 4] for at in range(0, len(counts), 4)]
         for target, row in sorted(zip(self.chosen, rows, strict=True), key=lambda one: one[0].name):
             said = ", ".join(f"{n:,} {name}" for n, name in zip(row, OUTCOMES, strict=True) if n)
             print(f"{target.name:12} {said}")
@@ -163,14 +172,14 @@ class Findings:
         return 1 if bad else 0
 
 
-def run_worker(share: range, given, findings: Findings) -> Iterator[None]:
+def run_worker(share: range, given, findings: Findings, counts) -> Iterator[None]:
     """Follow a worker; start a new one behind the input that one has died of."""
     # Forked, a process would wait for threads of Polars that it doesn't have.
     fresh = multiprocessing.get_context("spawn")
     while len(share):
         in_hand = sharedctypes.RawArray("q", [-2])
         here, there = multiprocessing.Pipe(duplex=False)
-        task = (share, given, (in_hand, findings.counts), there)
+        task = (share, given, (in_hand, counts), there)
         process = fresh.Process(target=worker, args=task, daemon=True)
         process.start()
         there.close()
@@ -185,7 +194,7 @@ def run_worker(share: range, given, findings: Findings) -> Iterator[None]:
             raise SystemExit("a worker died before its first input")
         if in_hand[0] == -1:
             return
-        findings.crashed(in_hand[0], process.exitcode)
+        findings.crashed(in_hand[0], process.exitcode, counts)
         share = share[share.index(in_hand[0]) + 1 :]
 
 
@@ -203,7 +212,8 @@ def fuzz() -> int:
     findings = Findings(given)
     last = given.first + given.inputs
     shares = [range(given.first + at, last, given.workers) for at in range(given.workers)]
-    workers = [run_worker(share, given, findings) for share in shares]
+    pairs = zip(shares, findings.shared, strict=True)
+    workers = [run_worker(share, given, findings, counts) for share, counts in pairs]
     told = time.monotonic()
     while workers:
         workers = [one for one in workers if next(one, workers) is not workers]
