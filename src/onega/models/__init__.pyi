@@ -25,6 +25,7 @@ from .published.feitelson96 import Feitelson96 as Feitelson96
 from .published.jann import Jann as Jann
 from .published.lublin import Lublin as Lublin
 from .registry import MODELS as MODELS
+from .site.site import Site as Site
 from .users.base import UserModel as UserModel
 from .users.clusters import GroupChoice as GroupChoice
 from .users.clusters import UserGrouping as UserGrouping

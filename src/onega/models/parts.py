@@ -82,6 +82,7 @@ def part_from_dict(data: dict[str, Any]) -> Part:
     from onega.models.arrivals import arrivals, cycles  # noqa: F401
     from onega.models.estimates import estimates, tsafrir  # noqa: F401
     from onega.models.jobs import chainpart, contexts, laws, pairs, size_cycle  # noqa: F401
+    from onega.models.site import campaigns  # noqa: F401
     from onega.models.users import groups  # noqa: F401
 
     kind = data.get("kind")

@@ -22,6 +22,7 @@ _FAMILIES = {
     "neural": "onega.models.jobs.neural:Neural",
     "svr": "onega.models.jobs.svr:Svr",
     "user-groups": "onega.models.users.groups:UserGroups",
+    "site": "onega.models.site.site:Site",
 }
 
 

@@ -49,6 +49,7 @@ CALLED: Final = {
     "neural": "recurrent neural network of the past",
     "svr": "support vector machine of the past",
     "user-groups": "groups of users with sessions (MUGM)",
+    "site": "users' weeks under a regulated total (Figure 2.7)",
 }
 """The models' titles; kept here so that choosing one doesn't load them all (a test compares)."""
 

@@ -33,6 +33,8 @@ class Jobs:
         Seconds, NaN where missing.
     user
         −1 where missing.
+    wait
+        Seconds, NaN where missing.
     machine
         The machine's processors: the log's, or the widest job's.
     gaps
@@ -44,6 +46,7 @@ class Jobs:
     runtime: Floats
     estimate: Floats
     user: Ints
+    wait: Floats
     machine: int
     gaps: Floats = field(default_factory=lambda: np.empty(0))
 
@@ -81,5 +84,6 @@ def jobs_of(workload: Workload, *, least: int = LEAST) -> Jobs:
         runtime=usable["runtime"].to_numpy().astype(np.float64),
         estimate=usable["estimate"].fill_null(float("nan")).to_numpy(),
         user=usable["user"].fill_null(-1).to_numpy().astype(np.int64),
+        wait=usable["wait"].fill_null(float("nan")).to_numpy(),
         machine=int(max(workload.meta.procs or 0, procs.max())),
     )
