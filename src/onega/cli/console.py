@@ -6,9 +6,10 @@ import json
 import math
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from rich.console import Console
@@ -80,6 +81,35 @@ def remark_report(report: Report) -> None:
 def emit_json(result: Mapping[str, Any]) -> None:
     """Print one JSON object on stdout."""
     print(json.dumps(json_safe(result), ensure_ascii=False, indent=2))
+
+
+class FigurePage(NamedTuple):
+    """Figures that ``--figures DIR`` asks for: none without a folder."""
+
+    folder: Path | None
+    name: str
+    title: str
+    draw: Callable[[], Mapping[str, Any]]
+
+
+def emit(
+    numbers: Mapping[str, Any],
+    screen: Callable[[], None],
+    *,
+    json: bool,
+    figures: FigurePage | None = None,
+) -> None:
+    """Give a result: one JSON object, or what ``screen`` prints; then the page of figures."""
+    if json:
+        emit_json(numbers)
+    else:
+        screen()
+    if figures is not None and figures.folder is not None:
+        from onega.figures.export import write_html
+
+        drawn = figures.draw()
+        path = write_html(drawn, figures.folder / f"{figures.name}.html", title=figures.title)
+        remark(f"{len(drawn)} figures in {path}")
 
 
 def emit_table(title: str, rows: Iterable[Sequence[Any]], columns: Sequence[str]) -> None:

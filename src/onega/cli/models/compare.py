@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, progress, remark
+from onega.cli.console import FigurePage, emit, emit_table, progress, remark
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -79,17 +80,17 @@ def compare(
         from onega.comparison.compare import compare as compare_two
 
         result = compare_two(log, read_trace(synthetic, procs=procs))
-        if not json:
-            rows = result.to_polars().rows()
-            emit_table(f"{real.name} beside {synthetic.name}", rows, ("", "real", "synthetic"))
+        title = f"{real.name} beside {synthetic.name}"
+        screen = partial(_print_two, result, title)
     else:
         result = _compare_models(log, str(models), replicates=replicates, jobs=jobs, seed=seed)
-        if not json:
-            _print_models(log, result)
-    if json:
-        emit_json(result.summary())
-    if figures is not None:
-        _write_figures(result, figures, real.name)
+        screen = partial(_print_models, log, result)
+    page = FigurePage(figures, "compare", real.name, partial(_figures, result))
+    emit(result.summary(), screen, json=json, figures=page)
+
+
+def _print_two(result: Comparison, title: str) -> None:
+    emit_table(title, result.to_polars().rows(), ("", "real", "synthetic"))
 
 
 def _compare_models(
@@ -144,10 +145,7 @@ def _half(table: dict[tuple[str, str], Any], name: str, key: str) -> str:
     return f"{half:.1%}" if key == "d_sa" else f"{half:.{_digits(key)}f}"
 
 
-def _write_figures(result: Comparison | ModelComparison, folder: Path, title: str) -> None:
+def _figures(result: Comparison | ModelComparison) -> dict[str, Any]:
     from onega.figures.compare import draw_all
-    from onega.figures.export import write_html
 
-    drawn = draw_all(result)
-    path = write_html(drawn, folder / "compare.html", title=title)
-    remark(f"{len(drawn)} figures in {path}")
+    return draw_all(result)

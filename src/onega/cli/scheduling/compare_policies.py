@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from onega.cli.console import emit_json, emit_table, out, progress, remark
+from onega.cli.console import FigurePage, emit, emit_table, out, progress
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -124,16 +124,17 @@ def compare_policies(
             progress=tell,
             **options,
         )
-    if json:
-        emit_json({"procs": machine.procs, **result.summary()})
-    else:
-        _speak(result, machine.procs)
-    if figures is not None:
-        from onega.figures.export import write_html
-
-        drawn = {kind: result.plot(kind) for kind in result.figure_kinds()}
-        path = write_html(drawn, figures / "compare-policies.html", title="Policies compared")
-        remark(f"figures ({', '.join(drawn)}) in {path}")
+    emit(
+        {"procs": machine.procs, **result.summary()},
+        lambda: _speak(result, machine.procs),
+        json=json,
+        figures=FigurePage(
+            figures,
+            "compare-policies",
+            "Policies compared",
+            lambda: {kind: result.plot(kind) for kind in result.figure_kinds()},
+        ),
+    )
 
 
 def _speak(result: PolicyComparison, procs: int) -> None:

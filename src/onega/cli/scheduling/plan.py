@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, out, progress, remark
+from onega.cli.console import FigurePage, emit, emit_table, out, progress
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -225,18 +225,16 @@ def _trade_off(
 def _tell(result: Plan | TradeOff, *, json: bool, figures: Path | None) -> None:
     from onega.experiment.planning.pareto import TradeOff
 
-    if json:
-        emit_json(result.summary())
-    elif isinstance(result, TradeOff):
-        speak_trade_off(result)
-    else:
-        _speak(result)
-    if figures is not None:
-        from onega.figures.export import write_html
+    def screen() -> None:
+        if isinstance(result, TradeOff):
+            speak_trade_off(result)
+        else:
+            _speak(result)
 
-        drawn = {kind: result.plot(kind) for kind in result.figure_kinds()}
-        path = write_html(drawn, figures / "plan.html", title="Plan")
-        remark(f"figures ({', '.join(drawn)}) in {path}")
+    page = FigurePage(
+        figures, "plan", "Plan", lambda: {kind: result.plot(kind) for kind in result.figure_kinds()}
+    )
+    emit(result.summary(), screen, json=json, figures=page)
 
 
 def _speak(result: Plan) -> None:

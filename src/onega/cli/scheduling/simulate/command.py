@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from onega.cli.console import (
-    emit_json,
+    FigurePage,
+    emit,
     progress,
     remark,
     remark_report,
@@ -103,16 +105,10 @@ def simulate(
             if save is not None:
                 save(schedule, numbers)
         remark_report(schedule.report)
-    if json:
-        emit_json(numbers)
-    else:
-        from onega.cli.scheduling.simulate.screen import print_summary
-
-        print_summary(numbers)
     if out is not None:
         remark(f"{', '.join(names[:-1])} and {names[-1]} are in {out}")
-    if figures is not None:
-        _write_figures(schedule, figures)
+    page = FigurePage(figures, "simulate", repr(schedule)[1:-1], partial(_figures, schedule))
+    emit(numbers, partial(_screen, numbers), json=json, figures=page)
 
 
 def _file_names(machine: Cluster, rule: Policy, format: str, *, detailed: bool) -> tuple[str, ...]:
@@ -172,10 +168,13 @@ def _numbers(schedule: Schedule, window: Window, left_out: int) -> dict[str, Any
     }
 
 
-def _write_figures(schedule: Schedule, folder: Path) -> None:
-    from onega.figures.export import write_html
+def _screen(numbers: dict[str, Any]) -> None:
+    from onega.cli.scheduling.simulate.screen import print_summary
+
+    print_summary(numbers)
+
+
+def _figures(schedule: Schedule) -> dict[str, Any]:
     from onega.figures.schedule import draw_all
 
-    drawn = draw_all(schedule)
-    path = write_html(drawn, folder / "simulate.html", title=repr(schedule)[1:-1])
-    remark(f"{len(drawn)} figures in {path}")
+    return draw_all(schedule)
