@@ -1,0 +1,1 @@
+"""The whole-site generator: users' weeks under a regulated total."""
