@@ -24,45 +24,43 @@ from onega.kernels.jit import (
 from onega.kernels.records import REAL, WHOLE, record
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "from onega.kernels.b.inner import f\n",
-        "from onega.kernels.b import inner as other\n",
-        "from onega.kernels.b import (\n    else_,\n    inner,\n)\n",
-    ],
-)
-def test_stamp_covers_the_modules_a_kernel_uses(statement, tmp_path, monkeypatch):
-    outer, inner, other = (tmp_path / name for name in ("a/outer.py", "b/inner.py", "other.py"))
-    for folder in (outer.parent, inner.parent):
-        folder.mkdir()
-    outer.write_text(statement)
+def test_stamp_covers_all_sources(tmp_path):
+    inner = tmp_path / "b" / "inner.py"
+    inner.parent.mkdir()
+    (tmp_path / "outer.py").write_text("from b.inner import f\n")
     inner.write_text("x = 1\n")
-    other.write_text("x = 1\n")
-    monkeypatch.setattr(jit, "_HERE", tmp_path)
-    sources_stamp.cache_clear()
-    before = sources_stamp(outer), sources_stamp(other)
+    before = sources_stamp(tmp_path)
+    assert sources_stamp(tmp_path) == before
     inner.write_text("x = 2\n")
-    sources_stamp.cache_clear()
-    after = sources_stamp(outer), sources_stamp(other)
-    sources_stamp.cache_clear()
-    assert before[0] != after[0]
-    assert before[1] == after[1]
+    assert sources_stamp(tmp_path) != before
 
 
 def test_cache_folder_is_named():
     assert Path(cache_folder()).is_dir()
+    assert sources_stamp(jit.HERE) in cache_folder()
 
 
-def nowhere(function):
-    raise RuntimeError("no locator available")
+def test_folders_of_sources_that_are_no_more_are_removed(tmp_path, monkeypatch):
+    """Beside the kernels; a folder that the user names may have those of other versions."""
+    monkeypatch.setattr(jit.numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(jit, "HERE", tmp_path)
+    old = tmp_path / "__pycache__" / "kernels-0123"
+    old.mkdir(parents=True)
+    assert Path(cache_folder()).parent == old.parent
+    assert not old.exists()
+    monkeypatch.setattr(jit.numba.config, "CACHE_DIR", str(old.parent))
+    old.mkdir()
+    assert Path(cache_folder()).parent == old.parent
+    assert old.exists()
 
 
 @pytest.fixture
-def no_cache(monkeypatch):
+def no_cache(tmp_path, monkeypatch):
     """What a package on a read-only file system without a home sees."""
-    monkeypatch.setattr(jit, "_Cache", nowhere)
-    monkeypatch.setattr(jit.caching, "FunctionCache", nowhere)
+    nowhere = tmp_path / "a file"
+    nowhere.touch()
+    monkeypatch.setattr(jit.numba.config, "CACHE_DIR", str(nowhere))
+    monkeypatch.setattr(jit, "CACHE", cache_folder())
 
 
 @pytest.mark.usefixtures("no_cache")
@@ -103,40 +101,49 @@ def five(x):
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """A cache with one function in it, and nothing told yet."""
-    monkeypatch.setattr(jit.numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(jit, "CACHE", str(tmp_path))
     monkeypatch.setattr(news, "_told", [])
     monkeypatch.setattr(news, "troubles", [])
     assert kernel(five)(1) == 6
-    (folder,) = tmp_path.iterdir()
-    return folder
+    return tmp_path
 
 
 @pytest.mark.parametrize("kept", [0, 20, 200])
 @pytest.mark.parametrize("file", ["nbi", "nbc"])
 def test_a_damaged_cache_is_told_and_put_right(cache, file, kept):
-    (damaged,) = cache.glob(f"*.{file}")
+    (damaged,) = cache.rglob(f"*.{file}")
     damaged.write_bytes(damaged.read_bytes()[:kept])
     if damaged.suffix == ".nbi" and kept == 200:
         damaged.write_bytes(b"nonsense")
-    with pytest.warns(RuntimeWarning, match="can't be read.*remove the folder"):
+    with pytest.warns(RuntimeWarning, match="can't be used.*remove the folder"):
         assert kernel(five)(2) == 7
     assert kernel(five)(3) == 8  # pytest makes a warning an error: the cache is right again
 
 
 def test_a_full_disk_is_told_once_and_stops_nothing(cache, monkeypatch):
-    def full(self, path):
+    def full(source, target):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(jit.caching.IndexDataCacheFile, "_open_for_write", full)
-    with pytest.warns(RuntimeWarning, match="can't be written.*No space left.*NUMBA_CACHE_DIR"):
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.warns(RuntimeWarning, match="can't be used.*No space left.*NUMBA_CACHE_DIR"):
         assert kernel(five)(1.5) == 6.5
     assert kernel(five)(2.5) == 7.5
+
+
+def test_what_numba_says_of_a_kernel_is_no_trouble_of_the_cache(cache):
+    @kernel
+    def wrong(x):
+        return x.nothing
+
+    with pytest.raises(jit.NumbaError, match="nothing"):
+        wrong(1)
+    assert list(cache.rglob("*.nbi"))
 
 
 def test_trouble_goes_to_those_who_listen(cache, monkeypatch):
     heard = []
     monkeypatch.setattr(news, "troubles", [heard.append])
-    for damaged in cache.glob("*.nbi"):
+    for damaged in cache.rglob("*.nbi"):
         damaged.write_bytes(b"")
     assert kernel(five)(1) == 6
     (line,) = heard

@@ -30,13 +30,13 @@ def compiled() -> None:
 
 
 def tell_trouble(what: str, folder: str) -> None:
-    """Say, once, that compiled kernels can't be kept or read in a folder."""
+    """Say, once, what went wrong with compiled kernels in a folder."""
     if _told:
         return
     _told.append(folder)
     line = (
-        f"the cache of compiled kernels {what}; what it lacks is compiled anew, which takes "
-        f"longer; to clear it, remove the folder {folder}, or set NUMBA_CACHE_DIR to another one"
+        f"the cache of compiled kernels can't be used ({what}); they are compiled anew, which "
+        f"takes longer; to clear it, remove the folder {folder}, or set NUMBA_CACHE_DIR"
     )
     for listener in troubles:
         listener(line)

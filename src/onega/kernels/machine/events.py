@@ -108,7 +108,6 @@ def _change(m: Machine) -> None:
     """Something has changed for everybody."""
     m.clock[0].pass_due = 1
     m.planned.plan[0].stale = 1
-    m.planned.plan[0].version += 1
 
 
 @compiled

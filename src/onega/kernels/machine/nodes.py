@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from onega.kernels.jit import compiled
+from onega.kernels.jit import compiled, part
 from onega.kernels.machine.state import NONE, Machine, Record
-from onega.kernels.types import Records
 
 
 @compiled
@@ -18,7 +17,7 @@ def refresh(m: Machine, n: int) -> None:
         node.usable = usable
 
 
-@compiled
+@part
 def change_free(m: Machine, n: int, k: int, amount: float) -> None:
     """Add to what is free of a node's resource."""
     old = m.free[n, k]
@@ -28,7 +27,7 @@ def change_free(m: Machine, n: int, k: int, amount: float) -> None:
         part.spare += max(0.0, old + amount) - max(0.0, old)
 
 
-@compiled
+@part
 def amount_of(m: Machine, part: Record, n: int, chunks: int, chunk: int, k: int) -> float:
     """Return what so many chunks hold of a node's resource; whole nodes are held whole."""
     return m.capacity[n, k] if part.whole > 0 else chunks * m.needs[chunk, k]
@@ -45,23 +44,10 @@ def held_by(m: Machine, part: Record, link: int, chunk: int) -> float:
 
 
 @compiled
-def _sort_found(found: Records, count: int) -> None:
-    """Sort the pieces of a placement by node; mostly they are."""
-    for k in range(1, count):
-        node, chunks, at = found[k].node, found[k].chunks, k
-        while at > 0 and found[at - 1].node > node:
-            found[at] = found[at - 1]
-            at -= 1
-        found[at].node = node
-        found[at].chunks = chunks
-
-
-@compiled
 def keep_found(m: Machine) -> int:
     """Make a list of links, by node, of the placement found last; return its first."""
     clock = m.clock[0]
     first = NONE
-    _sort_found(m.planned.found, clock.found)
     for k in range(clock.found - 1, -1, -1):
         clock.spare_link -= 1
         spare = m.links[clock.spare_link].spare
@@ -97,4 +83,3 @@ def hold(m: Machine, slot: Record, sign: int) -> None:
         k = link.following
     for g in range(m.resources.size):
         m.resources[g].free += sign * m.demand[slot.option, g]
-    m.planned.plan[0].version += 1

@@ -8,7 +8,8 @@ import numpy as np
 
 from onega.kernels.jit import compiled, shift
 from onega.kernels.machine.codes import MULTIFACTOR, OWN, STATIC
-from onega.kernels.machine.state import Machine, Record
+from onega.kernels.machine.running import expect_left
+from onega.kernels.machine.state import NONE, Machine, Record
 from onega.kernels.machine.usage import priority_key, unit
 from onega.kernels.pool.keyed import builtin_key
 from onega.kernels.types import Records
@@ -51,10 +52,11 @@ def enqueue(m: Machine, number: int) -> None:
     option, count = job.first_option, job.options
     if job.option >= 0:  # it has run, and keeps its shape
         option, count = job.option, 1
-    entry.procs = np.inf
+    entry.option = option if count == 1 else NONE
+    entry.expect = expect_left(m, job, option)
+    entry.cores = np.inf
     for k in range(option, option + count):
-        shape = m.options[k]
-        entry.procs = min(entry.procs, shape.chunks * m.needs[shape.chunk, 0])
+        entry.cores = min(entry.cores, m.options[k].cores)
     part.waiting += 1
     if place - first < part.decided:
         plan.stale = 1
@@ -86,13 +88,10 @@ def _sort(queue: Records, first: int, last: int) -> None:
         rank, key, job = queue[k].rank, queue[k].key, queue[k].job
         if _is_before(queue[k - 1], rank, key, job):
             continue
-        procs = queue[k].procs
         place = _place_of(queue, first, k, rank, key, job)
+        queue[last] = queue[k]  # spare: a queue has room for more than its jobs
         shift(queue, place + 1, place, k - place)
-        queue[place].rank = rank
-        queue[place].key = key
-        queue[place].job = job
-        queue[place].procs = procs
+        queue[place] = queue[last]
 
 
 @compiled

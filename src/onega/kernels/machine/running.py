@@ -6,9 +6,9 @@ import numpy as np
 
 from onega.kernels.jit import compiled, shift
 from onega.kernels.machine.codes import STARTED
+from onega.kernels.machine.dips import lower_dips
 from onega.kernels.machine.log import note
 from onega.kernels.machine.nodes import drop_links, held_by, hold, keep_found
-from onega.kernels.machine.plan import lower_dips
 from onega.kernels.machine.sleep import pop_idle, push_idle, take_node
 from onega.kernels.machine.state import LAUNCHES, WORKS, Machine, Record
 from onega.kernels.machine.usage import count_in, hold_usage

@@ -15,13 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from onega.kernels.jit import compiled, shift
+from onega.kernels.jit import compiled, part, shift
 from onega.kernels.machine.codes import MULTIFACTOR, STATIC
-from onega.kernels.machine.plan import earliest, fits_now, forget, has_space, may_fit, reserve
+from onega.kernels.machine.plan import (
+    earliest,
+    fits_now,
+    forget,
+    has_space,
+    may_fit,
+    reserve,
+    window_end,
+)
 from onega.kernels.machine.queue import renew_priorities, sort_by_time
 from onega.kernels.machine.running import expect_left, start
 from onega.kernels.machine.sleep import fire_timers, set_timers
-from onega.kernels.machine.state import NONE, Machine, Record
+from onega.kernels.machine.state import NONE, ONE_PASS, UNTIL_A_START, Machine, Record
 from onega.kernels.machine.usage import within_limits
 from onega.kernels.pool.engine import BAD_KEY, MORE, QUEUE_FULL
 from onega.kernels.pool.engine import clock as work_clock
@@ -66,7 +74,7 @@ def _soonest(m: Machine, number: int, job: Record, first: int, count: int) -> tu
         left = expect_left(m, job, option)
         if v + left > end:
             continue
-        time = earliest(m, part, option, left)
+        time = earliest(m, part, option, left, end)
         better = time + left < end or (
             time + left == end and best >= 0 and m.options[option].procs < m.options[best].procs
         )
@@ -109,7 +117,7 @@ def _decide(m: Machine, number: int, who: int) -> int:
         if fits_now(m, number, first, left):
             start(m, who, first)
             return STARTED
-        begin = earliest(m, part, first, left)
+        begin = earliest(m, part, first, left, np.inf)
         if begin < np.inf:
             _reserve_for(m, number, job, first, begin)
         return WAITS
@@ -120,9 +128,17 @@ def _decide(m: Machine, number: int, who: int) -> int:
     if fits_now(m, number, option, left):
         start(m, who, option)
         return STARTED
-    begin = earliest(m, part, option, left)
+    begin = earliest(m, part, option, left, np.inf)
     _reserve_for(m, number, job, option, begin)
     return WAITS
+
+
+@part
+def _is_hopeful(m: Machine, number: int, entry: Record) -> bool:
+    """Return whether a waiting job might start now."""
+    if entry.option < 0:
+        return entry.cores <= m.partitions[number].spare
+    return may_fit(m, number, entry.option, window_end(m, entry.expect))
 
 
 @compiled
@@ -132,13 +148,8 @@ def _last_hopeful(m: Machine, number: int, first: int, last: int) -> int:
     A plan only fills up: what doesn't fit now won't start in this pass, and nothing has to be
     planned for those behind the last that does.
     """
-    part = m.partitions[number]
-    while last >= first:
-        entry = m.queue[part.queue + last]
-        if entry.procs <= part.spare:
-            job = m.jobs[entry.job]
-            if job.options > 1 or may_fit(m, number, job.first_option):
-                break
+    queue = m.partitions[number].queue
+    while last >= first and not _is_hopeful(m, number, m.queue[queue + last]):
         last -= 1
     return last
 
@@ -165,9 +176,9 @@ def _serve(m: Machine, number: int) -> int:
     while place <= last:
         entry = m.queue[part.queue + place]
         became = WAITS
-        # What is too wide can only wait for a reservation, or block.
-        if part.reserved < part.reservations or part.reservations == 0 or entry.procs <= part.spare:
-            open_still = part.reserved < part.reservations or part.reservations == 0
+        open_still = part.reserved < part.reservations or part.reservations == 0
+        # Who can't start now can only wait for a reservation, or block.
+        if open_still or _is_hopeful(m, number, entry):
             became = _decide(m, number, entry.job)
             if became == NO_SPACE:
                 result = QUEUE_FULL
@@ -201,7 +212,8 @@ def schedule(m: Machine, own: Any) -> int:  # noqa: ANN401
     if clock.serving < 0:
         renew_priorities(m)
         overdue = work_clock(clock) > plan.first
-        if plan.stale > 0 or rules.keeps == 0 or overdue or clock.rate != plan.rate:
+        outlived = rules.keeps == ONE_PASS or (rules.keeps == UNTIL_A_START and plan.started > 0)
+        if plan.stale > 0 or outlived or overdue or clock.rate != plan.rate:
             forget(m)
         clock.serving = 0
     while clock.serving < rules.parts:

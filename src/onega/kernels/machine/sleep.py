@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.jit import compiled
+from onega.kernels.jit import compiled, part
 from onega.kernels.machine.codes import IDLE, WAKING, WOKEN
 from onega.kernels.machine.log import note, note_stretch
 from onega.kernels.machine.state import NONE, Machine, Record
@@ -41,7 +41,7 @@ def delay_of(m: Machine, since: float) -> float:
     return m.sleep[state].delay if state >= 0 else 0.0
 
 
-@compiled
+@part
 def depth_of(m: Machine, n: int) -> int:
     """Return a node's place in the order of nodes: 0 awake, deeper ones later."""
     node = m.nodes[n]

@@ -39,6 +39,8 @@ AHEAD, WAITS, LAUNCHES, WORKS, COMPLETES, GONE = 0, 1, 2, 3, 4, 5
 """Phases of a job."""
 
 NONE = -1
+PLENTY = 1 << 40
+"""Chunks that need nothing of a node fit in any number."""
 
 CLOCK = record(
     # What the rate controls of `pool.engine` read and write; ``running`` counts those at work.
@@ -63,10 +65,13 @@ RULES = record(
     jobs=WHOLE, shared=WHOLE, nodes=WHOLE, parts=WHOLE, limits=WHOLE,
     pooled=WHOLE, sleeps=WHOLE, wake_ahead=WHOLE, on_interrupt=WHOLE, checkpoint=REAL,
     factors=WHOLE, age=REAL, max_age=REAL, job_size=REAL, fair_share=REAL, queue=REAL,
-    half_life=REAL, period=REAL, machine=REAL, longest=REAL,
-    keeps=WHOLE, plain_rows=WHOLE,
+    half_life=REAL, period=REAL, machine=REAL,
+    keeps=WHOLE,
 )  # fmt: skip
-"""``keeps``: whether plans outlive the pass that made them; ``plain_rows``: one resource only."""
+"""``keeps``: how long plans outlive the pass that made them (codes below)."""
+
+ONE_PASS, UNTIL_A_START, UNTIL_AN_END = 0, 1, 2
+"""How long a plan holds if nothing else changes; see `onega.kernels.machine.schedule`."""
 
 JOB = record(
     submit=REAL, launch=REAL, completion=REAL, think=REAL, queue_factor=REAL,
@@ -79,8 +84,9 @@ JOB = record(
 """``by_clock``: submitted at ``submit``, not after another's end; ``child``, ``sibling``: who waits
 for its end, and the next who waits for the same one."""
 
-OPTION = record(procs=WHOLE, chunks=WHOLE, chunk=WHOLE, work=REAL, expect=REAL)
-"""``chunk``: row of ``needs``, what each of the equal chunks needs of a node."""
+OPTION = record(procs=WHOLE, chunks=WHOLE, chunk=WHOLE, cores=REAL, work=REAL, expect=REAL)
+"""``chunk``: row of ``needs``, what each of the equal chunks needs of a node; ``cores``: what all
+need of nodes' processors."""
 
 PARTITION = record(
     first=WHOLE, last=WHOLE, order=WHOLE, reservations=WHOLE, placement=WHOLE, whole=WHOLE,
@@ -91,15 +97,16 @@ PARTITION = record(
     # Its first reservation, for waking ahead.
     begin=REAL, option=WHOLE, link=WHOLE, timer=REAL,
 )  # fmt: skip
-WAITING = record(rank=WHOLE, key=REAL, job=WHOLE, procs=REAL)
-"""A waiting job's place by (rank, key, job), and the fewest processors that it may take."""
+WAITING = record(rank=WHOLE, key=REAL, job=WHOLE, option=WHOLE, cores=REAL, expect=REAL)
+"""A waiting job's place by (rank, key, job), its only option (−1: there are several), the fewest
+processors that it may take, and how long it is expected to run."""
 
 NODE = record(
     partition=WHOLE, number=WHOLE, cores=WHOLE, up=WHOLE, draining=WHOLE, usable=WHOLE, jobs=WHOLE,
-    since=REAL, down_since=REAL, dips=WHOLE, room=WHOLE,
+    since=REAL, down_since=REAL, dips=WHOLE,
 )  # fmt: skip
 """``number``: its own; ``since`` when it is idle (or awake, if that is to come); ``dips``: first of
-the plan's dips; ``room``: scratch of a placement."""
+the plan's dips."""
 
 RESOURCE = record(capacity=REAL, free=REAL, later=REAL, planned=REAL, dips=WHOLE)
 SLOT = record(
@@ -110,14 +117,17 @@ SLOT = record(
 processors."""
 
 LINK = record(node=WHOLE, chunks=WHOLE, following=WHOLE, spare=WHOLE)
+FOUND = record(node=WHOLE, room=WHOLE, rank=WHOLE, chunks=WHOLE)
+"""A node that has room for chunks of an option, and how many of them it gets."""
+
 END = record(time=REAL, slot=WHOLE)
 PLAN = record(
-    stale=WHOLE, version=WHOLE, changes=WHOLE, dips=WHOLE, started=WHOLE, empty=WHOLE,
+    stale=WHOLE, number=WHOLE, changes=WHOLE, dips=WHOLE, started=WHOLE, empty=WHOLE,
     first=REAL, first_dip=REAL, last_dip=REAL, rate=REAL,
     until=REAL, begin_row=WHOLE, end_row=WHOLE, step_row=WHOLE, room=WHOLE,
 )  # fmt: skip
-"""``first``: when its first reservation is due; ``version`` grows with each change of what is free;
-dips lie in [``first_dip``, ``last_dip``]; the calendar is in it up to ``until``, rows from
+"""``first``: when its first reservation is due; ``number`` of the plan, counted up;
+dips of nodes lie in [``first_dip``, ``last_dip``]; the calendar is in it up to ``until``, rows from
 ``…_row`` on are not; ``room``: chunks that the last placement that failed found room for;
 ``empty``: whether a reservation has no length, so that others may start in its way; ``rate``: that
 of the work clock, by which the calendar's times are told."""
@@ -134,8 +144,9 @@ DIP = record(time=REAL, following=WHOLE, node=WHOLE, resource=WHOLE, free=REAL)
 """Availability shrinks at a time: of a node (its amounts are in a row of the same number), or of a
 machine-wide resource (``free``)."""
 
-COUNTED = record(version_now=WHOLE, now=WHOLE, version_all=WHOLE, beside=WHOLE)
-"""How many chunks of a kind fit now, and beside all dips, as of which versions of the plan."""
+COUNTED = record(plan=WHOLE, now=WHOLE, later=WHOLE, until=REAL)
+"""At most how many chunks of a kind fit into a plan, by its number: now, and for as long as
+``until`` or longer. A plan only fills up, so that this holds as long as the plan does."""
 
 EVENT = record(time=REAL, code=WHOLE, job=WHOLE, node=WHOLE)
 BOOKED = record(begin=REAL, end=REAL, node=WHOLE)
@@ -171,7 +182,6 @@ class Planned(NamedTuple):
     counted: Records
     later: Floats
     found: Records
-    rank: Ints
 
 
 class Logs(NamedTuple):

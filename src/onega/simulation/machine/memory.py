@@ -133,9 +133,7 @@ class _Layout:
             "on_interrupt": problem.on_interrupt,
             "checkpoint": problem.checkpoint,
             "machine": float(self.cores.sum()),
-            "longest": problem.options.extent.expect,
             "keeps": self._keeps(),
-            "plain_rows": self.capacity.shape[1] == 1,
         }
         if factors is not None:
             given |= {
@@ -152,18 +150,21 @@ class _Layout:
             rules[name] = value
         return rules
 
-    def _keeps(self) -> bool:
-        """Tell whether a plan holds until something changes.
+    def _keeps(self) -> int:
+        """Return how long a plan holds if nothing ends.
 
-        Not if orders depend on the time, if nodes are chosen by what others leave of them or by
-        how deep they sleep, or if partitions see each other's reservations.
+        One pass if orders depend on the time or nodes are chosen by how deep they sleep, or if
+        partitions see each other's reservations; until something starts if nodes are chosen by
+        what others leave of them.
         """
         problem, rules = self.problem, self.problem.partitions
         fixed = np.isin(rules.order, (codes.STATIC, codes.MULTIFACTOR)).all()
-        by_number = problem.nodes.pooled or (rules.whole | (rules.placement == codes.FIRST_FIT))
         alone = self.parts == 1 or problem.nodes.shared.size == 0
         awake = problem.nodes.pooled or problem.sleep is None
-        return bool(fixed and np.all(by_number) and alone and awake)
+        if not (fixed and alone and awake):
+            return state.ONE_PASS
+        by_number = problem.nodes.pooled or (rules.whole | (rules.placement == codes.FIRST_FIT))
+        return state.UNTIL_AN_END if np.all(by_number) else state.UNTIL_A_START
 
     def _jobs(self) -> Array:
         given = self.problem.jobs
@@ -201,6 +202,7 @@ class _Layout:
         for name in ("procs", "chunks", "work", "expect"):
             options[name] = getattr(given, name)
         options["chunk"] = self.chunk
+        options["cores"] = given.chunks * self.needs[self.chunk, 0]
         return options
 
     def _partitions(self) -> tuple[Array, Array]:
@@ -266,7 +268,7 @@ class _Layout:
         rows = 2 * problem.calendar.begin.size + problem.calendar.step_time.size
         dips = rows + nodes + problem.nodes.shared.size + PLAN_ROOM
         counted = np.zeros(self.parts * len(self.needs), state.COUNTED)
-        counted["version_now"] = counted["version_all"] = -1
+        counted["plan"] = -1
         plan = np.zeros(1, state.PLAN)
         plan["stale"] = 1
         plan["first"] = np.inf
@@ -277,8 +279,7 @@ class _Layout:
             np.zeros((dips, self.capacity.shape[1])),
             counted,
             self.capacity.copy(),
-            np.zeros(nodes + 1, state.LINK),
-            np.zeros(nodes, np.int64),
+            np.zeros(nodes + 1, state.FOUND),
         )
 
     def _users(self) -> Array:

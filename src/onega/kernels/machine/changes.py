@@ -1,0 +1,74 @@
+"""What a plan expects to change, and the row of *later*: what is free at some time to come.
+
+Changes stand in the order of time: begins and ends of reservations and of the calendar's bookings,
+new capacities. The expected ends of running jobs are in ``ends``.
+"""
+
+from __future__ import annotations
+
+from onega.kernels.jit import compiled, shift
+from onega.kernels.machine.nodes import amount_of
+from onega.kernels.machine.state import NONE, Machine, Record
+
+
+@compiled
+def add_change(m: Machine, time: float, sign: float) -> Record:
+    """Enter a change by its time, with nothing in it yet."""
+    plan, changes = m.planned.plan[0], m.planned.changes
+    low, high = 0, plan.changes
+    while low < high:
+        middle = (low + high) >> 1
+        if changes[middle].time <= time:
+            low = middle + 1
+        else:
+            high = middle
+    shift(changes, low + 1, low, plan.changes - low)
+    plan.changes += 1
+    change = changes[low]
+    change.time = time
+    change.sign = sign
+    change.link, change.row, change.resource, change.fresh = NONE, NONE, NONE, 0
+    return change
+
+
+@compiled
+def _add_held(m: Machine, part: Record, link: int, option: int, sign: float) -> None:
+    """Add to the row of later what a list of links holds (sign 1), or take it away (−1)."""
+    chunk = m.options[option].chunk
+    while link >= 0:
+        n, chunks = m.links[link].node, m.links[link].chunks
+        for k in range(m.needs.shape[1]):
+            m.planned.later[n, k] += sign * amount_of(m, part, n, chunks, chunk, k)
+        link = m.links[link].following
+    for g in range(m.resources.size):
+        m.resources[g].later += sign * m.demand[option, g]
+
+
+@compiled
+def apply_end(m: Machine, k: int) -> None:
+    """Let a running job have ended in the row of later."""
+    slot = m.slots[m.ends[k].slot]
+    _add_held(m, m.partitions[slot.partition], slot.link, slot.option, 1.0)
+
+
+@compiled
+def apply_change(m: Machine, change: Record) -> None:
+    """Let a change have happened in the row of later."""
+    if change.row >= 0:
+        n = m.tables.booked[change.row].node
+        for k in range(m.needs.shape[1]):
+            m.planned.later[n, k] += change.sign * m.tables.amounts[change.row, k]
+    elif change.resource >= 0:
+        m.resources[change.resource].later += change.sign
+    else:
+        _add_held(m, m.partitions[change.partition], change.link, change.option, change.sign)
+
+
+@compiled
+def begin_later(m: Machine, first: int, last: int) -> None:
+    """Let the row of later be what is free now, of some nodes."""
+    for n in range(first, last):
+        for k in range(m.needs.shape[1]):
+            m.planned.later[n, k] = m.free[n, k]
+    for g in range(m.resources.size):
+        m.resources[g].later = m.resources[g].free
