@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import polars as pl
 import pytest
@@ -126,20 +124,6 @@ def prepared(workload: onega.Workload, cluster: onega.Cluster, **given: object):
         enforce_limits=False,
         seed=seed_sequence(1),
     )
-
-
-@pytest.mark.parametrize("estimates", ["all", "some", "none"])
-def test_what_is_known_of_options_is_so(estimates):
-    whose = {"all": pl.lit(value=True), "some": pl.col("job") % 3 > 0, "none": pl.lit(value=False)}
-    known = pl.when(whose[estimates]).then("estimate")
-    log = made_log().with_columns(estimate=known, note=f"{estimates} estimates")
-    table = {"job": [1, 1, 2], "procs": [1, 4, 3], "runtime": [900.0, 300.0, 50.0]}
-    for moldable in (None, onega.AmdahlSpeedup(0.2), table):
-        for cluster in (onega.Cluster(PROCS, resources={"licence": 4}), onega.Cluster(16)):
-            options = prepared(log, cluster, moldable=moldable, dependencies=True).shapes.options
-            fresh = dataclasses.replace(options).extent  # a copy knows nothing yet
-            for one in dataclasses.fields(fresh):
-                assert np.array_equal(getattr(options.extent, one.name), getattr(fresh, one.name))
 
 
 def test_the_machine_at_the_beginning():

@@ -8,8 +8,6 @@ decision of the rate control.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from onega.kernels.jit import by_reference, compiled, kernel
@@ -23,7 +21,16 @@ from onega.kernels.machine.queue import enqueue
 from onega.kernels.machine.running import begin_work, expect_left, occupy, stop_work, work_left
 from onega.kernels.machine.schedule import schedule
 from onega.kernels.machine.sleep import fire_timers, pop_idle
-from onega.kernels.machine.state import AHEAD, COMPLETES, LAUNCHES, NONE, WAITS, WORKS, Machine
+from onega.kernels.machine.state import (
+    AHEAD,
+    COMPLETES,
+    LAUNCHES,
+    NONE,
+    WAITS,
+    WORKS,
+    KeyFunction,
+    Machine,
+)
 from onega.kernels.machine.usage import priority_key, unit
 from onega.kernels.pool.engine import (
     DONE,
@@ -157,7 +164,7 @@ def _submissions(m: Machine) -> None:
 
 
 @compiled
-def _instant(m: Machine, own: Any) -> int:  # noqa: ANN401
+def _instant(m: Machine, own: KeyFunction) -> int:
     """Everything that happens now; MORE, BAD_KEY, or QUEUE_FULL (then call `schedule` again)."""
     clock = m.clock[0]
     _completions(m)
@@ -192,7 +199,7 @@ def _close(m: Machine) -> None:
 
 
 @kernel
-def run(m: Machine, own: Any, rounds: int) -> int:  # noqa: ANN401
+def run(m: Machine, own: KeyFunction, rounds: int) -> int:
     """Go through at most ``rounds`` instants; return why it stopped.
 
     DONE: all have left, or nothing can happen any more; MORE: call again; LOG_FULL, QUEUE_FULL:

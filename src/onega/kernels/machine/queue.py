@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from onega.kernels.jit import compiled, shift
 from onega.kernels.machine.codes import MULTIFACTOR, OWN, STATIC
 from onega.kernels.machine.running import expect_left
-from onega.kernels.machine.state import NONE, Machine, Record
+from onega.kernels.machine.state import NONE, KeyFunction, Machine, Record
 from onega.kernels.machine.usage import priority_key, unit
 from onega.kernels.pool.keyed import builtin_key
 from onega.kernels.types import Records
@@ -120,7 +118,7 @@ def renew_priorities(m: Machine) -> None:
 
 
 @compiled
-def sort_by_time(m: Machine, part: Record, own: Any) -> bool:  # noqa: ANN401
+def sort_by_time(m: Machine, part: Record, own: KeyFunction) -> bool:
     """Sort a queue by its key of the time; False: ``culprit`` has none."""
     clock = m.clock[0]
     first, last = part.queue, part.queue + part.waiting

@@ -11,8 +11,6 @@ reservations left, [decided, seen) can't start.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from onega.kernels.jit import compiled, part, shift
@@ -29,7 +27,7 @@ from onega.kernels.machine.plan import (
 from onega.kernels.machine.queue import renew_priorities, sort_by_time
 from onega.kernels.machine.running import expect_left, start
 from onega.kernels.machine.sleep import fire_timers, set_timers
-from onega.kernels.machine.state import NONE, ONE_PASS, UNTIL_A_START, Machine, Record
+from onega.kernels.machine.state import NONE, ONE_PASS, UNTIL_A_START, KeyFunction, Machine, Record
 from onega.kernels.machine.usage import within_limits
 from onega.kernels.pool.engine import BAD_KEY, MORE, QUEUE_FULL
 from onega.kernels.pool.engine import clock as work_clock
@@ -206,7 +204,7 @@ def _serve(m: Machine, number: int) -> int:
 
 
 @compiled
-def schedule(m: Machine, own: Any) -> int:  # noqa: ANN401
+def schedule(m: Machine, own: KeyFunction) -> int:
     """One pass over all partitions; MORE, BAD_KEY, or QUEUE_FULL: the plan needs more space."""
     clock, plan, rules = m.clock[0], m.planned.plan[0], m.rules[0]
     if clock.serving < 0:

@@ -17,8 +17,10 @@ NODE         its state; free amounts are in ``free``               nodes, sleep,
 RESOURCE     a machine-wide resource                               nodes, events
 SLOT, LINK   a job on processors, and on which nodes               running, nodes
 END          a running job's expected end                          running
+FOUND        the nodes of the placement found last                 placement
 PLAN         reservations of this pass and the calendar ahead      plan
-CHANGE, DIP  what the plan does when, and where it dips            plan
+COUNTED      what the plan is known not to have room for           plan
+CHANGE, DIP  what the plan does when, and where it dips            changes, calendar, dips
 USER, LIMIT  fair-share usage; what limits still allow             usage
 IDLE         idle processors of a pool, since when                 sleep
 ATTEMPT …    what happened, line by line                           log
@@ -27,13 +29,18 @@ ATTEMPT …    what happened, line by line                           log
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
 
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.heap import Heap
 from onega.kernels.types import Floats, Ints, Records
 
-Record = Any
+Record = np.record
+KeyFunction = Callable[[float, float, float, float], float]
+"""A user's priority: of now, submission, estimate and processors (`onega.kernels.jit.KEY`)."""
 
 AHEAD, WAITS, LAUNCHES, WORKS, COMPLETES, GONE = 0, 1, 2, 3, 4, 5
 """Phases of a job."""

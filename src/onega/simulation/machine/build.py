@@ -65,7 +65,7 @@ class Prepared:
     @property
     def longest(self) -> float:
         """The longest time that any job is expected to take."""
-        return self.shapes.options.extent.expect / min(self.machine.rates.rates)
+        return self.shapes.options.longest / min(self.machine.rates.rates)
 
     @property
     def is_open_ended(self) -> bool:
@@ -186,7 +186,7 @@ def prepare(
     places, strays = _places(jobs, layout)
     cap = None
     if POWER in layout.shared:
-        longest = shapes.options.extent.expect / min(machine.rates.rates)
+        longest = shapes.options.longest / min(machine.rates.rates)
         cap = capacity(layout, resolved.caps, jobs.meta, (t0, _horizon(submit, t0, longest)))
     shapes, misfits = _fit(jobs, layout, shapes, places, cap)
     return Prepared(
@@ -194,9 +194,7 @@ def prepare(
         machine,
         layout,
         shapes,
-        _job_rows(arrivals, layout, shapes, places, links, seed).knowing(
-            dependent=given.dependencies, initial=arrivals.before > 0
-        ),
+        _job_rows(arrivals, layout, shapes, places, links, seed),
         places.users,
         places.accounts,
         resolved,

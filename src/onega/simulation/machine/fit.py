@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import floor
 
 import numpy as np
 
 from onega.core.errors import SimulationError
-from onega.core.machine.cluster import MOST_PROCS
 from onega.core.types import Flags, Floats, Ints
 from onega.core.units import humanise_bytes
 from onega.core.workload.workload import Workload
@@ -74,10 +72,6 @@ def fitting(
     most = np.array(layout.nodes.shared)
     if power is not None:
         most[-1] = power.most
-    demand = np.array([column.max() for column in shapes.options.demand.T])
-    always = power is None or _lasts(layout, power, float(demand[-1]), shapes.options.extent.expect)
-    if always and (demand <= most).all() and _all_fit(layout, shapes, limits):
-        return shapes, []
     on_nodes = _fits_nodes(shapes, layout, partition)
     shared = np.ones(shapes.limited.size, bool)
     if power is not None:
@@ -98,19 +92,6 @@ def fitting(
     # Jobs without any option stay as they are: whoever refuses them wants to name them.
     hopeless = np.bincount(shapes.job, keeps, len(workload))[shapes.job] == 0
     return shapes.kept(keeps | hopeless), misfits
-
-
-def _all_fit(layout: Layout, shapes: Shapes, limits: Ints) -> bool:
-    """Tell whether all partitions have room for what is as large as the largest in all respects."""
-    largest = shapes.options.extent
-    if largest.procs > limits.min(initial=MOST_PROCS):
-        return False
-    room = [0.0] * len(layout.partitions)
-    for capacity, owner, count in zip(*(some.tolist() for some in layout.groups), strict=True):
-        chunks = zip(capacity, largest.chunk.tolist(), strict=True)
-        fit = min((floor(have / need) for have, need in chunks if need > 0), default=np.inf)
-        room[owner] += fit * count
-    return min(room) >= largest.chunks
 
 
 def _fits_nodes(shapes: Shapes, layout: Layout, partition: Ints) -> Flags:
@@ -146,12 +127,6 @@ def _fits_for_long(shapes: Shapes, layout: Layout, cap: Capacity) -> Flags:
     for level, longest in _levels(layout, cap):
         fits |= (demand <= level) & (expect <= longest)
     return fits
-
-
-def _lasts(layout: Layout, cap: Capacity, demand: float, expect: float) -> bool:
-    """Tell whether the cap leaves so much power for so long."""
-    time = expect / max(layout.cluster.rates.rates)
-    return any(demand <= level and time <= longest for level, longest in _levels(layout, cap))
 
 
 def _levels(layout: Layout, cap: Capacity) -> Iterator[tuple[float, float]]:

@@ -7,7 +7,7 @@ partitions, users and options by number from 0. Seconds, processors, any unit of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -66,14 +66,6 @@ class JobRows:
     initial_start: Floats
     initial_done: Floats
 
-    def knowing(self, *, dependent: bool, initial: bool) -> JobRows:
-        """Take over that nobody waits for others, or that nobody runs at the beginning."""
-        if not dependent:
-            vars(self)["followers"] = np.empty(0, np.int64)
-        if not initial:
-            vars(self)["begun"] = np.empty(0, np.int64)
-        return self
-
     @cached_property
     def followers(self) -> Ints:
         """Rows that wait for others."""
@@ -83,18 +75,6 @@ class JobRows:
     def begun(self) -> Ints:
         """Rows that run at the beginning."""
         return np.flatnonzero(~np.isnan(self.initial_start))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Extent:
-    """The least and the most of columns of `Options`; of chunks for each node resource."""
-
-    procs: float
-    expect: float
-    least_chunks: float
-    chunks: float
-    least_chunk: Floats
-    chunk: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,28 +98,10 @@ class Options:
     chunk: Floats
     demand: Floats
 
-    @cached_property
-    def extent(self) -> Extent:
-        """The least and the most of all but the demand."""
-        # One column after the other: rows are too short to go along.
-        columns = (self.chunk if self.chunk.strides[0] else self.chunk[:1]).T
-        return Extent(
-            float(self.procs.max(initial=0)),
-            float(self.expect.max(initial=0.0)),
-            float(self.chunks.min()),
-            float(self.chunks.max()),
-            np.array([column.min() for column in columns]),
-            np.array([column.max() for column in columns]),
-        )
-
-    def knowing(self, extent: Extent) -> Options:
-        """Take over what is known of the least and the most already."""
-        vars(self)["extent"] = extent
-        return self
-
-    def demanding(self, demand: Floats) -> Options:
-        """Return the same options with another demand."""
-        return replace(self, demand=demand).knowing(self.extent)
+    @property
+    def longest(self) -> float:
+        """The longest time that any job is expected to take, at rate 1."""
+        return float(self.expect.max(initial=0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

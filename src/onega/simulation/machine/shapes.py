@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,8 @@ from onega.core.workload.report import Finding
 from onega.core.workload.schema import DEMAND, demand_names
 from onega.core.workload.tables import AMOUNT, TableLike, cast_column, frame_of, not_amounts
 from onega.core.workload.workload import Workload
-from onega.kernels.machine.shapes import Offered, Own, Shaped, offer_shapes
 from onega.simulation.machine.layout import POWER, Layout
-from onega.simulation.machine.problem import Extent, Options
+from onega.simulation.machine.problem import Options
 from onega.simulation.pool.setup import make_jobs
 
 OPTIONS = "options of moldable jobs"
@@ -28,14 +27,17 @@ DEMANDS = "demands"
 NODES = "nodes"
 """The demand that says how many nodes a job had."""
 
-MOST_KEPT = 1 << 22
-"""Shapes up to which they are kept for the next run of the same log: 100 MB."""
-
 NO_JOB = np.iinfo(np.int64).min
 """Stands for an id that isn't given: no job has it."""
 
-MOST_GAPS = 4
-"""How many ids there may be for each that is given, from the first to the last, for a table."""
+
+class Offer(NamedTuple):
+    """Shapes that are on offer, job by job: width, run time, estimate; how many each job has."""
+
+    procs: Ints
+    runtime: Floats
+    estimate: Floats
+    each: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,12 +129,12 @@ def make_shapes(
     if layout.shared:
         options = shapes.options
         demand = _demand(options.procs, wanted, layout)
-        shapes = replace(shapes, options=options.demanding(demand))
+        shapes = replace(shapes, options=replace(options, demand=demand))
     return shapes, findings
 
 
 def _molded(
-    offer: Shaped,
+    offer: Offer,
     wanted: dict[str, Floats],
     layout: Layout,
     policy: Policy,
@@ -140,21 +142,15 @@ def _molded(
     enforce_limits: bool,
 ) -> Shapes:
     """Make the options of moldable jobs from what is on offer to them."""
-    procs, work, estimate, each, (least, most, longest, longest_estimate) = offer
+    procs, work, estimate, each = offer
     limited = np.zeros(procs.size, bool)
     if enforce_limits:
         limited = (estimate > 0) & (estimate < work)
         work = np.where(limited, estimate, work)
     expect = work
-    if policy.knowledge != "runtime":
-        expect, longest = estimate, longest_estimate
-        if np.isnan(longest):  # some have none: their work is known
-            expect = np.where(estimate > 0, estimate, work)
-    options = _cut(procs, work, expect, wanted, layout)
-    if len(layout.resources) == 1 and not (enforce_limits or np.isnan(longest)):
-        one = np.ones(1)
-        options.knowing(Extent(float(most), float(longest), float(least), float(most), one, one))
-    return Shapes(options, limited, each)
+    if policy.knowledge != "runtime":  # of those that have no estimate the work is known
+        expect = np.where(estimate > 0, estimate, work)
+    return Shapes(_cut(procs, work, expect, wanted, layout), limited, each)
 
 
 def _cut(
@@ -174,19 +170,8 @@ def row_of_job(workload: Workload, ids: pl.Series) -> Ints:
     """Return the row of each id; −1 where there is no such job."""
     known, row = workload.cached((_ids_in_order,), lambda: _ids_in_order(workload))
     asked = (ids.fill_null(NO_JOB) if ids.null_count() else ids).to_numpy()
-    if int(known[-1]) - int(known[0]) < MOST_GAPS * known.size:  # a table tells at once
-        table = workload.cached((_row_by_id,), lambda: _row_by_id(known, row))
-        inside = (asked >= known[0]) & (asked <= known[-1])
-        return table[np.where(inside, asked - known[0], table.size - 1)]
     place = np.minimum(np.searchsorted(known, asked), known.size - 1)
     return np.where(known[place] == asked, row[place], -1)
-
-
-def _row_by_id(known: Ints, row: Ints) -> Ints:
-    """Return the row of each id from the first to the last; −1 where there is none, as at last."""
-    table = np.full(int(known[-1] - known[0]) + 2, -1)
-    table[known - known[0]] = row
-    return table
 
 
 def _ids_in_order(workload: Workload) -> tuple[Ints, Ints]:
@@ -202,44 +187,24 @@ def _ids_in_order(workload: Workload) -> tuple[Ints, Ints]:
     return known, row
 
 
-def _by_law(workload: Workload, law: Speedup, machine: int, fixed: Flags) -> Shaped:
+def _by_law(workload: Workload, law: Speedup, machine: int, fixed: Flags) -> Offer:
     """Offer each job that may be molded all widths beside its own: t(n) = t(p)·S(p)/S(n)."""
     widths = np.array(widths_on_offer(law, machine), dtype=np.int64)
-    procs, runtime, estimate = (
-        np.ascontiguousarray(workload.column(name), kind)
-        for name, kind in (("procs", np.int64), ("runtime", float), ("estimate", float))
+    procs = workload.column("procs").astype(np.int64)
+    own = np.ones((procs.size, 1))
+    factor = np.hstack([own, law.speedup(procs)[:, None] / law.speedup(widths)])
+    width = np.hstack([procs[:, None], np.broadcast_to(widths, (procs.size, widths.size))])
+    some = (width != procs[:, None]) & ~fixed[:, None]
+    some[:, 0] = True
+    runtime, estimate = (
+        (workload.column(name)[:, None] * factor)[some] for name in ("runtime", "estimate")
     )
-    room = procs.size * (widths.size + 1)
-    made_from = widths, law.speedup(widths), law.speedup(procs)
-    # The last law's shapes are kept: to make them takes longer than many a run with them.
-    kept: list[tuple[tuple[npt.NDArray[Any], ...], Shaped]] = workload.cached((_by_law,), list)
-    sharing = room <= MOST_KEPT and not fixed.any()
-    if sharing and kept:
-        earlier, shapes = kept[0]
-        if all(map(np.array_equal, earlier, made_from)):
-            return shapes
-    out = Shaped(
-        np.empty(room, np.int64),
-        np.empty(room),
-        np.empty(room),
-        np.empty(procs.size, np.int64),
-        np.empty(4),
-    )
-    count = offer_shapes(
-        Own(procs, runtime, estimate, made_from[2], fixed), Offered(*made_from[:2]), out
-    )
-    some = slice(count)
-    shapes = out._replace(
-        procs=out.procs[some], runtime=out.runtime[some], estimate=out.estimate[some]
-    )
-    if sharing:
-        kept[:] = [(made_from, shapes)]
-    return shapes
+    return Offer(width[some], runtime, estimate, some.sum(axis=1))
 
 
 def _by_table(
     workload: Workload, given: Speedup | TableLike, fixed: Flags, findings: list[Finding]
-) -> Shaped:
+) -> Offer:
     """Take the options of a table; jobs that aren't in it keep their own shape."""
     frame = frame_of(given, ("job", "procs", "runtime"), OPTIONS)  # type: ignore[arg-type]
     ids = cast_column(frame["job"], pl.Int64, OPTIONS)
@@ -263,14 +228,8 @@ def _by_table(
     width = np.concatenate([procs.to_numpy()[kept], workload.column("procs")[rigid]])[order]
     work = np.concatenate([runtime.to_numpy()[kept], workload.column("runtime")[rigid]])[order]
     asked = np.concatenate([estimate.to_numpy()[kept], own[rigid]])[order]
-    longest = asked.max() if asked.min() > 0 else np.nan  # what isn't a number isn't above 0
-    return Shaped(
-        width.astype(np.int64),
-        work,
-        asked.astype(np.float64),
-        np.bincount(row, minlength=len(workload)),
-        np.array([width.min(), width.max(), work.max(), longest]),
-    )
+    each = np.bincount(row, minlength=len(workload))
+    return Offer(width.astype(np.int64), work, asked.astype(np.float64), each)
 
 
 def _strangers(name: str, row: Ints) -> Finding:
