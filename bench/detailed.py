@@ -2,8 +2,8 @@
 
 Budget: whole runs of `simulate` with one mechanism at most 8 × the plain EASY run on KTH and HPC2N
 (nodes of one processor 15 ×), with all of them at most 30 ×; cost per job that doesn't grow with
-the number of jobs. Plain and detailed runs alternate, the best of each counts, in CPU time. What runs of one log
-share (columns, numbers of users, the shapes of a speed-up law) is made before the first reading,
+the number of jobs. Plain and detailed runs alternate, the least CPU time of each counts. What runs
+of one log share (columns, numbers of users) is made before the first reading,
 for the plain run too: the very first run of a log takes longer than these figures. Archive logs are
 taken from ``../shared/traces`` where there are any, else a made log stands in for them.
 """
