@@ -184,7 +184,7 @@ def random_case(seed: int, order: str, backfill: str | None, ties: str, kind: st
     gaps = rng.choice([0, 0, 1, 2] if shape != "sparse" else [0, 3, 7], n)
     if shape == "burst":
         gaps[:] = 0
-    submit = np.cumsum(gaps) + (10**7 if shape == "late" else int(rng.integers(-3, 4)))
+    submit = np.cumsum(gaps) + (10**6 if shape == "late" else int(rng.integers(-3, 4)))
     runtime = rng.integers(1, 9, n)
     estimate = [
         [int(r), int(r) + int(more), max(1, int(r) - int(more)), None][choice]
