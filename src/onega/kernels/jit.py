@@ -26,7 +26,14 @@ from numba import types
 from numba.core import cgutils, event
 from numba.core.errors import NumbaError
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
+from numba.extending import (
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    models,
+    register_model,
+    typeof_impl,
+)
 
 from onega.kernels import compile_events
 
@@ -255,6 +262,13 @@ class _NoFunction(types.WrapperAddressProtocol):  # type: ignore[misc]
 
 
 NO_FUNCTION = _NoFunction()
+_KEY_TYPE = types.FunctionType(KEY)
+
+
+@typeof_impl.register(_NoFunction)
+def _typeof_no_function(value: object, context: object) -> Any:  # noqa: ANN401
+    """Tell numba the type, which it would make anew at every call of a kernel."""
+    return _KEY_TYPE
 
 
 def key_function(function: Callable[..., float]) -> Any:  # noqa: ANN401

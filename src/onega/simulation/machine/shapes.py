@@ -31,6 +31,10 @@ NO_JOB = np.iinfo(np.int64).min
 """Stands for an id that isn't given: no job has it."""
 
 
+MOST_KEPT = 1 << 22
+"""Shapes up to which they are kept for the next run of the same log: 100 MB."""
+
+
 class Offer(NamedTuple):
     """Shapes that are on offer, job by job: width, run time, estimate; how many each job has."""
 
@@ -191,15 +195,24 @@ def _by_law(workload: Workload, law: Speedup, machine: int, fixed: Flags) -> Off
     """Offer each job that may be molded all widths beside its own: t(n) = t(p)·S(p)/S(n)."""
     widths = np.array(widths_on_offer(law, machine), dtype=np.int64)
     procs = workload.column("procs").astype(np.int64)
-    own = np.ones((procs.size, 1))
-    factor = np.hstack([own, law.speedup(procs)[:, None] / law.speedup(widths)])
-    width = np.hstack([procs[:, None], np.broadcast_to(widths, (procs.size, widths.size))])
-    some = (width != procs[:, None]) & ~fixed[:, None]
-    some[:, 0] = True
-    runtime, estimate = (
-        (workload.column(name)[:, None] * factor)[some] for name in ("runtime", "estimate")
-    )
-    return Offer(width[some], runtime, estimate, some.sum(axis=1))
+    mine, others = law.speedup(procs), law.speedup(widths)
+    # The last law's shapes are kept: to make them takes longer than many a run with them.
+    kept: dict[bytes, Offer] = workload.cached((_by_law,), dict)
+    key = b"".join(one.tobytes() for one in (widths, others, mine, fixed))
+    offer = kept.get(key)
+    if offer is None:
+        factor = np.hstack([np.ones((procs.size, 1)), mine[:, None] / others])
+        width = np.hstack([procs[:, None], np.broadcast_to(widths, (procs.size, widths.size))])
+        some = (width != procs[:, None]) & ~fixed[:, None]
+        some[:, 0] = True
+        runtime, estimate = (
+            (workload.column(name)[:, None] * factor)[some] for name in ("runtime", "estimate")
+        )
+        offer = Offer(width[some], runtime, estimate, some.sum(axis=1))
+        kept.clear()
+        if offer.procs.size <= MOST_KEPT:
+            kept[key] = offer
+    return offer
 
 
 def _by_table(
