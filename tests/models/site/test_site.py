@@ -249,7 +249,7 @@ def test_edited_files_are_refused_with_a_reason(model):
 
 
 def test_nobody_left(model):
-    with pytest.raises(ModelError, match="nobody is left"):
+    with pytest.raises(ModelError, match="no user is left"):
         replace(model, population=1e-9).sample(10, rng=1)
 
 
