@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from onega.core.machine.assumed import assumed_power
 from onega.core.units import humanise_seconds
 from onega.pages import Facts, Picture, to_html, to_markdown
 from onega.queueing.sentences import percent
+from onega.report.sections.load import _share_tables
 from onega.report.sections.settings import _clock_tables
 from onega.report.settings import SLOW, compare_settings
 
@@ -387,3 +389,14 @@ def test_no_room_is_left_where_the_filled_machine_is_asked_for_too_much():
     assert room[0].value == "None"
     notes = to_markdown(made.document())
     assert "This log differs: the run times" in notes  # in one sentence, not a list of its own
+
+
+def test_a_log_of_many_years_shows_its_last_months(make_log):
+    few = make_log(jobs=300)
+    submit = np.linspace(0, 40 * 30.5 * 86400, 300)
+    long = few.with_columns(pl.Series("submit", submit), note="forty months")
+    tables = list(_share_tables(SimpleNamespace(description=onega.describe(long))))
+    months = next(table for table in tables if table.title == "By month")
+    assert len(months.rows) == 24
+    assert months.note.startswith("The last 24 of 4")
+    assert months.rows[-1][-1] == "100.0 %"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from onega.core.errors import TraceError
 from onega.core.units import humanise_seconds, quantity
@@ -11,6 +12,9 @@ from onega.queueing.sentences import percent
 from onega.report.answers import Answers
 from onega.traces.description.sentences import opening, share
 from onega.traces.description.shares import SHOWN
+
+MONTHS: Final = 24
+"""Months that are tabulated, the last ones."""
 
 
 def load_section(answers: Answers) -> Section:
@@ -124,7 +128,7 @@ def _share_tables(answers: Answers) -> Iterator[Table]:
     for by, rows in {} if found is None else found.tables().items():
         if len(rows) < 2:
             continue
-        shown = rows if by == "month" else rows[:SHOWN]
+        shown = rows[-MONTHS:] if by == "month" else rows[:SHOWN]
         lines = tuple(
             (
                 row.name,
@@ -138,7 +142,8 @@ def _share_tables(answers: Answers) -> Iterator[Table]:
         )
         note = "Processor hours: run time × processors. Cumulative: of the hours, down to this row."
         if len(rows) > len(shown):
-            note = f"The first {len(shown)} of {len(rows):,}. {note}"
+            which = "last" if by == "month" else "first"
+            note = f"The {which} {len(shown)} of {len(rows):,}. {note}"
         columns = (by, "jobs", "of all jobs", "processor hours", "of all hours", "cumulative")
         yield Table(f"By {by}", columns, lines, note)
 
