@@ -284,8 +284,8 @@ def compared(items: list[Item], tables: list[pl.DataFrame] | None = None) -> lis
                 "unit": unit,
                 "values": values,
                 "change": [
-                    None if place == base or _observed(item) else _change(value, values[base])
-                    for place, (item, value) in enumerate(zip(items, values, strict=True))
+                    None if _observed(item) else _change(value, values[base])
+                    for item, value in zip(items, values, strict=True)
                 ],
                 "best": [place == best for place in range(len(items))],
                 "sure": best is not None,
@@ -309,7 +309,7 @@ def _surely_least(items: list[Item], key: str) -> int | None:
 
 
 def _observed(item: Item) -> bool:
-    return bool(item.request["policy"] == "observed")
+    return bool(item.request.get("policy") == "observed")
 
 
 def baseline(items: list[Item]) -> int:
