@@ -9,12 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from onega.comparison.privacy import Privacy
+from onega.comparison.scheduled import scheduled
 from onega.core.errors import ModelError
 from onega.core.plotting import Plottable
 from onega.core.types import Floats
 from onega.core.workload import chains
 from onega.core.workload.clock import week_clock
 from onega.core.workload.distances import ks_distance, total_variation
+from onega.core.workload.rhythm import rhythm
 from onega.core.workload.workload import Workload
 
 LAGS = tuple(range(1, 51))
@@ -37,6 +40,10 @@ class Side:
         Σ procs·runtime / (machine · span); NaN if the machine isn't known.
     temporal
         `onega.core.workload.chains.temporal_summary`.
+    rhythm
+        `onega.core.workload.rhythm`: bursts, weeks, cycles of sizes, tails.
+    scheduled
+        `onega.comparison.scheduled`, if waits were asked for.
     """
 
     name: str
@@ -47,9 +54,11 @@ class Side:
     hourly: Floats
     load: float
     temporal: dict[str, Any]
+    rhythm: dict[str, float]
+    scheduled: dict[str, float]
 
     @classmethod
-    def of(cls, workload: Workload) -> Side:
+    def of(cls, workload: Workload, *, waits: bool = False) -> Side:
         """Measure a workload; jobs without width or run time are left out."""
         usable = workload.table.filter((pl.col("runtime") > 0) & (pl.col("procs") > 0))
         usable = usable.sort("submit", maintain_order=True)
@@ -74,6 +83,8 @@ class Side:
             hourly=hours / hours.sum(),
             load=float(procs @ runtime) / (workload.meta.procs * span) if known else math.nan,  # type: ignore[operator]
             temporal=chains.temporal_summary(procs, runtime),
+            rhythm=rhythm(workload).summary(),
+            scheduled=scheduled(workload) if waits else {},
         )
 
     @property
@@ -89,6 +100,7 @@ class Comparison(Plottable):
     FIGURES: ClassVar[str] = "compare"
     real: Side
     synthetic: Side
+    privacy: Privacy | None = None
 
     @property
     def d_sa(self) -> float:
@@ -118,8 +130,14 @@ class Comparison(Plottable):
             result[f"rho1_gap_{side}"] = chains.autocorrelation(values.gap)
             result[f"mean_gap_{side}"] = float(values.gap.mean())
             result[f"load_{side}"] = values.load
+            for key, value in {**values.rhythm, **values.scheduled}.items():
+                result[f"{key}_{side}"] = value
         result["hourly_distance"] = total_variation(real.hourly, synthetic.hourly)
-        return result
+        for key in real.scheduled:
+            if key.startswith("wait_"):
+                ratio = _ratio(synthetic.scheduled[key], real.scheduled[key])
+                result[f"{key}_ratio"] = ratio
+        return {**result, **(self.privacy.summary() if self.privacy else {})}
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per figure: real beside synthetic, and the distance where there is one."""
@@ -129,6 +147,8 @@ class Comparison(Plottable):
         rows = [(name, flat[f"{name}_real"], flat[f"{name}_synthetic"]) for name in names]
         rows += [(key, None, flat[key]) for key in distances.values()]
         rows += [(key, None, flat[key]) for key in ("ks_estimate", "d_sa", "hourly_distance")]
+        own = [key for key in flat if key.endswith("_ratio") or key.startswith("privacy_")]
+        rows += [(key, None, flat[key]) for key in own]
         schema = {"measure": pl.String, "real": pl.Float64, "synthetic": pl.Float64}
         return pl.DataFrame(
             [(a, None if b is None else float(b), float(c)) for a, b, c in rows],
@@ -137,16 +157,31 @@ class Comparison(Plottable):
         )
 
 
-def compare(real: Workload, synthetic: Workload) -> Comparison:
+def compare(
+    real: Workload, synthetic: Workload, *, waits: bool = False, privacy: bool = False
+) -> Comparison:
     """Compare a log with synthetic jobs.
 
     Distances (Kolmogorov–Smirnov) of widths, run times, gaps and estimates; the difference of
     squashed areas d_SA (3.11); correlation of width and run time; ρ₁ of both; cor₀ and cor₁; the
-    share of equal neighbours; the hourly profile; the offered load.
+    share of equal neighbours; the hourly profile; the offered load; indices of dispersion, the
+    variation of weekly work, night and weekend ratios of sizes, tails (`core.workload.rhythm`).
 
     Parameters
     ----------
     real, synthetic
         Jobs without width or run time are left out.
+    waits
+        Also simulate both under FCFS and EASY on their machines: mean waits, their ratio, and
+        utilisation.
+    privacy
+        Also measure what of the log's unique records comes back.
     """
-    return Comparison(Side.of(real), Side.of(synthetic))
+    from onega.comparison.privacy import privacy as measure
+
+    found = measure(real, synthetic) if privacy else None
+    return Comparison(Side.of(real, waits=waits), Side.of(synthetic, waits=waits), found)
+
+
+def _ratio(above: float, below: float) -> float:
+    return above / below if below > 0 else math.nan

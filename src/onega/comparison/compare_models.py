@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from onega.comparison.compare import Comparison, Side
+from onega.comparison.privacy import excess_copying
+from onega.comparison.privacy import privacy as measure
 from onega.core.errors import ModelError, suggest
 from onega.core.plotting import Plottable
 from onega.core.renamed import renamed
@@ -93,6 +96,8 @@ def compare_models(
     *,
     replicates: int = 20,
     jobs: int | None = None,
+    waits: bool = False,
+    privacy: bool = False,
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> ModelComparison:
@@ -108,23 +113,34 @@ def compare_models(
         Samples of each model.
     jobs
         Jobs in a sample; as many as the log by default.
+    waits, privacy
+        As `compare` takes them. Privacy beside each model: ``copied_excess``, what a model fitted
+        to a random half of the log repeats of that half beyond what it repeats of the other.
     progress
         Called with the share that is done.
     """
     if replicates < 1:
         raise ModelError(f"replicates must be at least 1, got {replicates}")
     seed = seed_sequence(rng)
-    real = Side.of(workload)
+    real = Side.of(workload, waits=waits)
     size = real.procs.size if jobs is None else jobs
     rows: list[dict[str, Any]] = []
     examples: dict[str, Comparison] = {}
     fitted = _fitted(workload, models, seed)
+    copied: dict[str, dict[str, float]] = {}
     for place, (name, model) in enumerate(fitted.items()):
+        if privacy and not isinstance(models, Mapping):
+            stream = child(seed, 0, place)
+            copied[name] = excess_copying(
+                workload, partial(MODELS[name].fit, rng=stream), rng=stream
+            )
         for k in range(replicates):
             sample = model.sample(size, rng=child(seed, 1 + place, k))
-            one = Comparison(real, Side.of(sample))
+            found = measure(workload, sample) if privacy else None
+            one = Comparison(real, Side.of(sample, waits=waits), found)
             examples.setdefault(name, one)
-            rows.append({"model": name, "replicate": k, **_numbers(one.summary())})
+            figures = {**_numbers(one.summary()), **copied.get(name, {})}
+            rows.append({"model": name, "replicate": k, **figures})
             if progress is not None:
                 progress(len(rows) / (replicates * len(fitted)))
     return ModelComparison(pl.DataFrame(rows), examples, describe_seed(seed))

@@ -21,6 +21,7 @@ _FAMILIES = {
     "cirne": "onega.models.published.cirne:CirneBerman",
     "neural": "onega.models.jobs.neural:Neural",
     "svr": "onega.models.jobs.svr:Svr",
+    "private": "onega.models.private:Private",
     "user-groups": "onega.models.users.groups:UserGroups",
     "site": "onega.models.site.site:Site",
 }

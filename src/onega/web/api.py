@@ -46,6 +46,7 @@ CALLED: Final = {
     "downey": "Downey 1997",
     "feitelson96": "Feitelson 1996",
     "cirne": "Cirne and Berman 2001",
+    "private": "noisy counts, differentially private by job",
     "neural": "recurrent neural network of the past",
     "svr": "support vector machine of the past",
     "user-groups": "groups of users with sessions (MUGM)",

@@ -66,9 +66,16 @@ def compare(
     procs: ProcsOption = None,
     reading: ReadOptions,
     figures: Annotated[Path | None, figures_option("compare")] = None,
+    waits: Annotated[
+        bool, typer.Option("--waits", help="Also mean waits and utilisation, FCFS and EASY.")
+    ] = False,
+    privacy: Annotated[
+        bool,
+        typer.Option("--privacy", help="Also what of the log's unique records comes back."),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Compare a log with synthetic jobs: laws, area, correlations, memory, daily cycle.
+    """Compare a log with synthetic jobs: laws, area, memory, bursts, weeks, cycles of sizes.
 
     --from, --map, --column and --timezone say how REAL is read.
     """
@@ -79,11 +86,12 @@ def compare(
     if synthetic is not None:
         from onega.comparison.compare import compare as compare_two
 
-        result = compare_two(log, read_trace(synthetic, procs=procs))
+        result = compare_two(log, read_trace(synthetic, procs=procs), waits=waits, privacy=privacy)
         title = f"{real.name} beside {synthetic.name}"
         screen = partial(_print_two, result, title)
     else:
-        result = _compare_models(log, str(models), replicates=replicates, jobs=jobs, seed=seed)
+        extra = {"waits": waits, "privacy": privacy}
+        result = _compare_models(log, str(models), (replicates, jobs, seed), **extra)
         screen = partial(_print_models, log, result)
     page = FigurePage(figures, "compare", real.name, partial(_figures, result))
     emit(result.summary(), screen, json=json, figures=page)
@@ -94,15 +102,16 @@ def _print_two(result: Comparison, title: str) -> None:
 
 
 def _compare_models(
-    log: Workload, names: str, *, replicates: int, jobs: int | None, seed: int | None
+    log: Workload, names: str, draws: tuple[int, int | None, int | None], **extra: bool
 ) -> ModelComparison:
     from onega.comparison.compare_models import compare_models
     from onega.models import MODELS
 
     chosen = list(MODELS) if names == "all" else [n.strip() for n in names.split(",") if n.strip()]
+    replicates, jobs, seed = draws
     with progress("sampling", total=1.0) as done:
         return compare_models(
-            log, chosen, replicates=replicates, jobs=jobs, rng=seed, progress=done
+            log, chosen, replicates=replicates, jobs=jobs, rng=seed, progress=done, **extra
         )
 
 

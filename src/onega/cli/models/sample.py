@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onega.cli.console import emit_json, remark
-from onega.cli.options import JsonOption, ProcsOption, SeedOption
+from onega.cli.options import JsonOption, ProcsOption, SeedOption, read_trace
 from onega.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -41,12 +41,22 @@ def sample(
         ),
     ] = None,
     procs: ProcsOption = None,
+    private: Annotated[  # noqa: FBT002
+        bool,
+        typer.Option(
+            "--private",
+            help="MODEL is a log: fit it under differential privacy and draw from that.",
+        ),
+    ] = False,
+    epsilon: Annotated[
+        float, typer.Option("--epsilon", metavar="E", help="ε of --private, by job.")
+    ] = 1.0,
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
     """Draw jobs from a model and write them as a log, ready for `onega simulate`."""
     from onega.traces.writing import write
 
-    fitted = _model(model)
+    fitted = _private(model, epsilon, procs, seed) if private else _model(model)
     drawn = fitted.sample(jobs, rng=seed, load=load, cluster=procs)
     write(drawn, out)
     for line in drawn.meta.provenance:
@@ -65,6 +75,24 @@ def sample(
                 "out": str(out),
             }
         )
+
+
+def _private(given: Path, epsilon: float, procs: int | None, seed: int | None) -> WorkloadModel:
+    """Fit a log under differential privacy; a model of that kind is taken as it is."""
+    from onega.models.base import load
+    from onega.models.private import Private
+
+    if given.suffix == ".json":
+        found = load(given)
+        if isinstance(found, Private):
+            return found
+        raise ModelError(
+            f"{given} is a {found.KIND} model, whose parameters hold values of its log; "
+            "--private takes the log itself, or a model of onega fit private"
+        )
+    # The noise must not be the sample's own numbers, nor known: a seed is for trying things out.
+    noise = None if seed is None else seed + 1
+    return Private.fit(read_trace(given, procs=procs), rng=noise, epsilon=epsilon)
 
 
 def _model(given: Path) -> WorkloadModel:

@@ -157,6 +157,21 @@ class DayNight(Cycle):
         return np.tile(((hour - self.begin) % 24 < self.hours).astype(np.float64), 7)
 
 
+@dataclass(frozen=True, eq=False)
+class HoursOfWeek(Cycle):
+    """A rate for each of the 168 hours of the week."""
+
+    KIND: ClassVar[str] = "hours-of-week"
+    weights: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", frozen_array(self.weights, np.float64, shape=(168,)))
+
+    def intensity(self) -> Floats:
+        """Relative rate in cells of an hour."""
+        return np.array(self.weights)
+
+
 CYCLES: dict[str, type[PolynomialCycle | StepCycle | DayNight]] = {
     "polynomial": PolynomialCycle,
     "half-hours": StepCycle,
