@@ -36,6 +36,23 @@ def crowd(seed: int, jobs: int, machine: int, *, order="fcfs", backfill=None, ti
     )
 
 
+def campaigns(seed: int, jobs: int, machine: int, *, order="fcfs", ties="instant"):
+    """The same, in trains of up to 40 who ask for the same and end at different times."""
+    rng = np.random.default_rng(seed)
+    train = np.repeat(np.arange(jobs), rng.integers(1, 41, jobs))[:jobs]
+    estimate = rng.choice([5, 10, 20, 40], jobs)[train]
+    return Case(
+        np.cumsum(rng.choice([0, 0, 0, 3], jobs))[train].tolist(),
+        np.maximum(1, (estimate * rng.choice([0.1, 0.4, 0.8, 1, 1.2], jobs)).astype(int)).tolist(),
+        rng.choice([1, 1, 2, 3, 8, machine // 2], jobs)[train].tolist(),
+        estimate.tolist(),
+        machine,
+        order,
+        "conservative",
+        ties,
+    )
+
+
 def longest_queue(case: Case) -> int:
     return case.run().system["waiting"].max()
 
@@ -104,6 +121,27 @@ def test_long_queues_by_slots(order, backfill, jobs):
     compare_with_slots(3, jobs, order, backfill)
 
 
+@pytest.mark.parametrize("order", ["fcfs", "spf"])
+def test_trains_of_equal_jobs_by_slots(order):
+    case = campaigns(5, 400, 24, order=order)
+    assert longest_queue(case) > 128
+    assert case.run().start.tolist() == slot_starts(case)
+
+
+def test_trains_of_equal_jobs_by_event():
+    case = campaigns(6, 250, 16, ties="event")
+    assert longest_queue(case) > 64
+    compare(case, case.run(), case.twin())
+
+
+@pytest.mark.verification
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("order", sorted(KEYS))
+def test_many_trains_by_slots(order, seed):
+    case = campaigns(100 + seed, 600, 24 + seed, order=order)
+    assert case.run().start.tolist() == slot_starts(case)
+
+
 @pytest.mark.verification
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("backfill", ["easy", "conservative"])
@@ -113,13 +151,14 @@ def test_very_long_queues_by_slots(order, backfill, seed):
 
 
 @pytest.mark.parametrize("first", [0, 300])
+@pytest.mark.parametrize("backfill", ["easy", "conservative"])
 @pytest.mark.parametrize("order", ["fcfs", "lcfs", "spf"])
-def test_thousands_come_at_once(order, first):
+def test_thousands_come_at_once(order, backfill, first):
     # to an empty queue, or to one that `first` jobs already wait in; one processor serves them all
     n = 9000
     runtime = np.random.default_rng(4).permutation(n) + 1
     submit = np.concatenate([[0], np.repeat([1, 2], [first, n - 1 - first])])
-    case = Case(submit.tolist(), (runtime + 1).tolist(), [1] * n, [None] * n, 1, order, "easy")
+    case = Case(submit.tolist(), (runtime + 1).tolist(), [1] * n, [None] * n, 1, order, backfill)
     if first == 0:
         case = Case(**{**vars(case), "submit": [0] * n})
     keys = {"fcfs": np.arange(n), "lcfs": -np.arange(n), "spf": runtime}[order]

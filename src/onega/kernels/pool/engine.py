@@ -25,7 +25,7 @@ from onega.kernels.structures.heap import Heap, heap_pop
 from onega.kernels.types import Floats, Records
 
 # Reasons to return.
-DONE, MORE, LOG_FULL, QUEUE_FULL, BAD_KEY, STUCK = 0, 1, 2, 3, 4, 5
+DONE, MORE, LOG_FULL, QUEUE_FULL, BAD_KEY, STUCK, PLAN_FULL = 0, 1, 2, 3, 4, 5, 6
 
 # Kinds of order: a fixed rank, a key evaluated at every pass, preemptive ones.
 RANKED, KEYED, NEWEST, SHORTEST_LEFT, LONGEST_LEFT = 0, 1, 2, 3, 4
@@ -79,6 +79,8 @@ MACHINE = record(
     # The head's reservation: shadow time on the work clock (−∞: unknown), extra processors.
     shadow=REAL,
     extra=WHOLE,
+    # Conservative: the shadow is the first reservation of all; who has one, up to which rank.
+    planned=WHOLE,
     # Spare slots, entries in the logs, the job at fault.
     spare=WHOLE,
     switches=WHOLE,

@@ -20,7 +20,11 @@ import numpy as np
 from onega.kernels.jit import inlined, kernel, part
 from onega.kernels.pool.engine import BAD_KEY, BLOCKING, CONSERVATIVE, MORE, clock
 from onega.kernels.pool.processors import State, start_job
-from onega.kernels.structures.profile import profile_earliest, profile_from, profile_reserve
+from onega.kernels.structures.profile import (
+    profile_begin,
+    profile_reserve,
+    profile_until,
+)
 from onega.kernels.structures.sorted_runs import runs_reach
 from onega.kernels.structures.waiting_line import COUNT, UNBOUNDED
 from onega.kernels.types import Floats, Ints, Records
@@ -105,6 +109,25 @@ def _sorted_places(jobs: Records, queue: Records, count: int, widest: int) -> In
     return places[np.argsort(keys[:found], kind="mergesort")]
 
 
+@part
+def _last_hope(state: State, places: Ints, first: int, last: int) -> int:
+    """Return the last of places[first:last + 1] whose job can start now beside what is planned.
+
+    A plan only fills up: nobody behind it needs a reservation in this pass.
+    """
+    m = state.machine[0]
+    v = clock(m)
+    while last >= first:
+        job = state.jobs[state.queue[places[last]].job]
+        if (
+            job.procs <= m.free
+            and profile_until(state.profile, job.procs, v + job.expect) == np.inf
+        ):
+            return last
+        last -= 1
+    return last
+
+
 @inlined
 def _start(state: State) -> None:
     """Start and backfill, the keys being known; started jobs leave their places empty."""
@@ -126,13 +149,19 @@ def _start(state: State) -> None:
     places = _sorted_places(jobs, queue, count, UNBOUNDED if conservative else m.free)
     if m.backfill == BLOCKING or m.free == 0:
         places = places[:0]
-    profile = profile_from(state.runs, m.free, v, places.size)
-    for place in places:
+    if conservative:
+        profile_begin(state.profile, state.runs, m.free, v)
+    last = places.size - 1
+    for number in range(places.size):
+        if conservative:
+            last = _last_hope(state, places, number, last)
+            if last < number:
+                break
+        place = places[number]
         job = jobs[queue[place].job]
         if conservative:
-            step = profile_earliest(profile, job.procs, job.expect)
-            profile_reserve(profile, step, job.procs, job.expect)
-            fits = step == 0
+            begin, _ = profile_reserve(state.profile, job.procs, job.expect, 1)
+            fits = begin == v
         else:
             fits = v + job.expect <= shadow
             if not fits and job.procs <= extra and job.procs <= m.free:

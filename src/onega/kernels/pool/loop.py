@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from onega.kernels.jit import kernel
 from onega.kernels.pool.engine import (
+    CONSERVATIVE,
     DONE,
     FIXED,
     INSTANT,
     LOG_FULL,
     MORE,
+    PLAN_FULL,
     QUEUE_FULL,
     STUCK,
     WORKLOAD,
@@ -23,7 +23,13 @@ from onega.kernels.pool.engine import (
     submitted_by,
 )
 from onega.kernels.pool.keyed import newcomer_keyed, pass_keyed
-from onega.kernels.pool.processors import State, end_job, release_expected, unowned_state
+from onega.kernels.pool.processors import (
+    State,
+    end_job,
+    has_plan_room,
+    release_expected,
+    unowned_state,
+)
 from onega.kernels.pool.ranked import newcomer_ranked, pass_ranked
 from onega.kernels.structures.waiting_line import has_room
 
@@ -35,9 +41,9 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
     ``own``: None for orders by rank; for orders by key the user's function (or any other of its
     type). numba compiles the loop once for each, without the other's passes.
 
-    DONE: every job has ended; MORE: call again; LOG_FULL, QUEUE_FULL: empty the log or make the
-    queue larger, then call again; BAD_KEY: the priority function gave NaN for job ``culprit``;
-    STUCK: jobs wait that can never start.
+    DONE: every job has ended; MORE: call again; LOG_FULL, QUEUE_FULL, PLAN_FULL: empty the log,
+    make the queue or the plan larger, then call again; BAD_KEY: the priority function gave NaN for
+    job ``culprit``; STUCK: jobs wait that can never start.
     """
     state = unowned_state(state)
     jobs, m = state.jobs, state.machine[0]
@@ -49,6 +55,8 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
         arriving = submitted_by(m, jobs, following)
         if arriving > 0 and own is None and not has_room(state.waiting, arriving):
             return QUEUE_FULL
+        if m.backfill == CONSERVATIVE and not has_plan_room(state, arriving):
+            return PLAN_FULL
         if not advance(m, state.levels, state.log, following):
             return DONE if m.departed == jobs.size else STUCK
         # Ties by instant: completions, then submissions, then one pass. Ties by event:
@@ -83,7 +91,6 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
                 else:
                     full = newcomer_keyed(state, job)
             if full:
-                m.shadow = -np.inf
                 if own is None:
                     pass_ranked(state)
                 else:

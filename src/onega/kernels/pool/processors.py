@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from onega.kernels.jit import inlined, kernel, part, unowned
 from onega.kernels.pool.engine import (
     BLOCKING,
@@ -16,6 +18,7 @@ from onega.kernels.pool.engine import (
 )
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.heap import Heap, heap_push
+from onega.kernels.structures.profile import Profile, profile_room
 from onega.kernels.structures.sorted_runs import Runs, runs_add, runs_take
 from onega.kernels.structures.waiting_line import Waiting, waiting_add
 from onega.kernels.types import Floats, Ints, Records
@@ -40,8 +43,8 @@ class State(NamedTuple):
     ``machine``: one record of rules and counters; ``jobs`` with their starts and ends; ``levels``
     of the rate and uniform ``draws`` (2j at job j's arrival, 2j+1 at its departure); ``heap``:
     running slots by the work clock at their end; ``runs``: processors by expected end;
-    ``waiting``: the queue of ranked orders, ``queue`` that of keyed ones; ``due``: those that
-    end now; ``log`` of changes of rate.
+    ``waiting``: the queue of ranked orders, ``queue`` that of keyed ones; ``profile``: what
+    conservative backfilling has planned; ``due``: those that end now; ``log`` of changes of rate.
     """
 
     machine: Records
@@ -51,6 +54,7 @@ class State(NamedTuple):
     heap: Heap
     runs: Runs
     waiting: Waiting
+    profile: Profile
     slots: Records
     queue: Records
     due: Records
@@ -58,27 +62,45 @@ class State(NamedTuple):
 
 
 @inlined
+def unowned_runs(runs: Runs) -> Runs:
+    """See `unowned_state`."""
+    return Runs(unowned(runs.entry), unowned(runs.block), unowned(runs.used))
+
+
+@inlined
 def unowned_state(state: State) -> State:
     """Stop counting references to the arrays (see `onega.kernels.jit.unowned`)."""
-    heap, runs, waiting = state.heap, state.runs, state.waiting
+    heap, waiting = state.heap, state.waiting
     return State(
         unowned(state.machine),
         unowned(state.jobs),
         unowned(state.levels),
         unowned(state.draws),
         Heap(unowned(heap.entry), unowned(heap.size)),
-        Runs(unowned(runs.entry), unowned(runs.block), unowned(runs.used)),
+        unowned_runs(state.runs),
         Waiting(
             unowned(waiting.entry),
             unowned(waiting.block),
             unowned(waiting.shortest),
             unowned(waiting.state),
         ),
+        Profile(
+            unowned(state.profile.present),
+            unowned_runs(state.profile.changes),
+            unowned(state.profile.hint),
+        ),
         unowned(state.slots),
         unowned(state.queue),
         unowned(state.due),
         unowned(state.log),
     )
+
+
+@inlined
+def has_plan_room(state: State, adding: int) -> bool:
+    """Tell whether everybody can be planned for: who runs, who waits and so many newcomers."""
+    changes = state.machine[0].arrived - state.machine[0].departed + adding
+    return changes <= profile_room(state.profile)
 
 
 @inlined
@@ -131,6 +153,7 @@ def free_processors(state: State, slot: int) -> None:
     m = state.machine[0]
     procs = state.jobs[state.slots[slot].job].procs
     m.free += procs
+    m.shadow = -np.inf
     if m.backfill != BLOCKING:
         runs_take(state.runs, state.slots[slot].expected, procs)
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.jit import inlined
+from onega.kernels.pool.conservative import pass_conservative
 from onega.kernels.pool.engine import BLOCKING, CONSERVATIVE, EASY, EASY_2018, clock
 from onega.kernels.pool.processors import State, start_job
-from onega.kernels.structures.profile import profile_earliest, profile_from, profile_reserve
+from onega.kernels.structures.profile import profile_go_on, profile_until
 from onega.kernels.structures.sorted_runs import runs_reach
 from onega.kernels.structures.waiting_line import (
     BLOCK,
     COUNT,
     UNBOUNDED,
-    USED,
     Fit,
     waiting_add,
     waiting_find,
@@ -31,7 +31,7 @@ def pass_ranked(state: State) -> None:
     """One full pass."""
     m = state.machine[0]
     if m.backfill == CONSERVATIVE:
-        _pass_conservative(state)
+        pass_conservative(state)
     elif m.backfill == EASY_2018:
         _pass_easy_2018(state)
     else:
@@ -105,48 +105,14 @@ def _pass_easy_2018(state: State) -> None:
 
 
 @inlined
-def _pass_conservative(state: State) -> None:
-    """Conservative backfilling: everybody has a reservation, made anew in queue order.
-
-    Reservations behind the last job that could start now are of no consequence before the next
-    pass makes them again, so the pass ends there.
-    """
-    m, waiting = state.machine[0], state.waiting
-    v = clock(m)
-    place, skip = 0, 0
-    until, at = waiting_find(waiting, 0, 0, Fit(m.free, UNBOUNDED, v, -np.inf))
-    if m.free > 0 and until >= 0:
-        profile = profile_from(state.runs, m.free, v, waiting.state[COUNT])
-        while until >= 0 and m.free > 0:
-            index = waiting.block[place].order * BLOCK + skip
-            entry = waiting.entry[index]
-            step = profile_earliest(profile, entry.procs, entry.expect)
-            profile_reserve(profile, step, entry.procs, entry.expect)
-            passed = place == until and index == at
-            skip += 1
-            if step == 0 and entry.procs <= m.free:
-                number = state.jobs[entry.rank].at_rank
-                skip = 0 if waiting_take(waiting, place, index) else skip - 1
-                start_job(state, number)
-                passed = True
-            if place < waiting.state[USED] and (
-                skip == waiting.block[waiting.block[place].order].filled
-            ):
-                place += 1
-                skip = 0
-            if passed:
-                # The next job that fits into what is free: those before it only reserve.
-                until, at = waiting_find(waiting, place, skip, Fit(m.free, UNBOUNDED, v, -np.inf))
-
-
-@inlined
 def newcomer_ranked(state: State, number: int, alone: bool) -> bool:  # noqa: FBT001
     """Queue a newcomer, or decide on it at once; tells whether it is decided.
 
     It can be where a full pass could start nobody else: nothing else happens now (``alone``), and
     nobody waits, or the order blocks, or, under EASY, no job has ended since the head got its
     reservation, that isn't overdue, and the newcomer stands behind the head. Then free processors,
-    shadow and extra are as they were, and the clock only went on.
+    shadow and extra are as they were, and the clock only went on. Under conservative backfilling
+    who can't start beside what is planned won't.
     """
     m, waiting, job = state.machine[0], state.waiting, state.jobs[number]
     decided, starts = False, False
@@ -162,6 +128,12 @@ def newcomer_ranked(state: State, number: int, alone: bool) -> bool:  # noqa: FB
                 if not starts and job.procs <= m.extra:
                     starts = True
                     m.extra -= job.procs
+            if m.backfill == CONSERVATIVE and v < m.shadow and job.rank > m.planned:
+                profile_go_on(state.profile, v)
+                until = profile_until(state.profile, job.procs, v + job.expect)
+                decided = job.procs > m.free or until < np.inf
+    if m.backfill == CONSERVATIVE and (starts or job.rank < m.planned):
+        m.shadow = -np.inf  # the plan doesn't know of it
     if starts:
         start_job(state, number)
     else:

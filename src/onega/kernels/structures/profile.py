@@ -1,7 +1,10 @@
 """The availability profile of conservative backfilling.
 
-Steps of (from when, processors free), on the work clock. Reservations are made one by one in
-queue order: each takes the earliest window in which it fits.
+Processors that are free now, and the changes of their number at later times on the work clock:
+expected ends of running jobs, beginnings and ends of reservations. The changes stand in blocks
+(`kernels.structures.sorted_runs`); a block's total, and the least and the most that its running sum
+reaches, let a search pass over all of it, so that a reservation costs some square roots of the
+number of changes.
 """
 
 from __future__ import annotations
@@ -10,75 +13,219 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onega.kernels.jit import part, shift
-from onega.kernels.structures.sorted_runs import BLOCK, Runs
-from onega.kernels.types import Floats, Ints
+from onega.kernels.jit import part
+from onega.kernels.records import REAL, WHOLE, record
+from onega.kernels.structures.sorted_runs import (
+    BLOCK,
+    Runs,
+    make_runs,
+    runs_add_in,
+    runs_append,
+    runs_clear,
+    runs_take,
+)
+from onega.kernels.structures.waiting_line import width_class
+from onega.kernels.types import Records
+
+WIDTH_CLASSES = 63
+
+PRESENT = record(
+    time=REAL,
+    free=WHOLE,
+)
+"""Now, and the processors that are free from now on."""
+
+HINT = record(
+    procs=WHOLE,
+    lasting=REAL,
+    begin=REAL,
+)
+"""When so many processors were first free for so long."""
 
 
 class Profile(NamedTuple):
-    """``since`` and ``free`` by step; ``size[0]`` steps; the last one lasts for ever."""
+    """``present``: one record; ``changes``: processors that come free (or not) by later times;
+    ``hint``: by width class, who asked last."""  # noqa: D205, D209
 
-    since: Floats
-    free: Ints
-    size: Ints
+    present: Records
+    changes: Runs
+    hint: Records
+
+
+def make_profile(changes: int) -> Profile:
+    """Make a profile with room for so many different times."""
+    return Profile(np.zeros(1, PRESENT), make_runs(changes), np.zeros(WIDTH_CLASSES, HINT))
+
+
+def grow_profile(profile: Profile) -> Profile:
+    """Make an empty profile with twice the room."""
+    return make_profile(profile.changes.entry.size // 2)
 
 
 @part
-def profile_from(runs: Runs, free: int, now: float, room: int) -> Profile:
-    """Build the profile from the expected ends of running jobs, with room for more jobs.
+def profile_room(profile: Profile) -> int:
+    """Return how many different times the profile has room for."""
+    return profile.changes.entry.size // 4
+
+
+@part
+def profile_begin(profile: Profile, runs: Runs, free: int, now: float) -> None:
+    """Fill the profile from the expected ends of running jobs.
 
     Jobs that are past their estimates are expected to end now.
     """
-    steps = 1 + 2 * room
-    for place in range(runs.used[0]):
-        steps += runs.block[runs.block[place].order].filled
-    profile = Profile(np.empty(steps), np.empty(steps, np.int64), np.empty(1, np.int64))
-    last = 0
-    profile.since[0] = now
-    profile.free[0] = free
+    runs_clear(profile.changes)
+    present = profile.present[0]
+    present.time = now
+    present.free = free
+    for k in range(profile.hint.size):
+        profile.hint[k].begin = -np.inf
     for place in range(runs.used[0]):
         block = runs.block[place].order
         for index in range(block * BLOCK, block * BLOCK + runs.block[block].filled):
             if runs.entry[index].key > now:
-                last += 1
-                profile.since[last] = runs.entry[index].key
-                profile.free[last] = profile.free[last - 1] + runs.entry[index].count
+                runs_append(profile.changes, runs.entry[index].key, runs.entry[index].count)
             else:
-                profile.free[0] += runs.entry[index].count
-    profile.size[0] = last + 1
-    return profile
+                present.free += runs.entry[index].count
 
 
 @part
-def profile_earliest(profile: Profile, procs: int, lasting: float) -> int:
-    """Return the first step from which on ``procs`` are free for ``lasting``."""
-    size = profile.size[0]
-    step = 0
-    while True:
-        while profile.free[step] < procs:
-            step += 1
-        until = profile.since[step] + lasting
-        other = step + 1
-        while other < size and profile.since[other] < until and profile.free[other] >= procs:
-            other += 1
-        if other == size or profile.since[other] >= until:
-            return step
-        step = other + 1
+def profile_go_on(profile: Profile, now: float) -> None:
+    """Let time pass: changes up to now have happened."""
+    present, changes = profile.present[0], profile.changes
+    present.time = now
+    first = changes.block[0].order
+    while changes.block[first].filled > 0 and changes.entry[first * BLOCK].key <= now:
+        count = changes.entry[first * BLOCK].count
+        present.free += count
+        runs_take(changes, changes.entry[first * BLOCK].key, count)
+        first = changes.block[0].order
 
 
 @part
-def profile_reserve(profile: Profile, step: int, procs: int, lasting: float) -> None:
-    """Take ``procs`` out of the profile from a step on for ``lasting``."""
-    size = profile.size[0]
-    until = profile.since[step] + lasting
-    stop = step + 1
-    while stop < size and profile.since[stop] < until:
-        stop += 1
-    if stop == size or profile.since[stop] > until:
-        shift(profile.since, stop + 1, stop, size - stop)
-        shift(profile.free, stop + 1, stop, size - stop)
-        profile.since[stop] = until
-        profile.free[stop] = profile.free[stop - 1]
-        profile.size[0] = size + 1
-    for other in range(step, stop):
-        profile.free[other] -= procs
+def _bound(changes: Runs, block: int) -> None:
+    """Find the least and the most that the running sum of a block's changes reaches."""
+    if changes.block[block].bounded:
+        return
+    total, least, most = 0, 0, 0
+    for index in range(block * BLOCK, block * BLOCK + changes.block[block].filled):
+        total += changes.entry[index].count
+        least = min(least, total)
+        most = max(most, total)
+    changes.block[block].least = least
+    changes.block[block].most = most
+    changes.block[block].bounded = 1
+
+
+@part
+def _not_before(profile: Profile, procs: int, lasting: float) -> float:
+    """Return a time before which ``procs`` can't be had for ``lasting``: from who asked before.
+
+    A profile only fills up: who wants no less than somebody before can't begin earlier.
+    """
+    after = profile.present[0].time
+    for k in range(width_class(procs) + 1):
+        hint = profile.hint[k]
+        if hint.procs <= procs and hint.lasting <= lasting:
+            after = max(after, hint.begin)
+    return after
+
+
+@part
+def profile_reserve(profile: Profile, procs: int, lasting: float, equal: int) -> tuple[float, int]:
+    """Take ``procs`` for ``lasting`` out of the profile as early as they are free.
+
+    For the first of so many ``equal`` jobs, and for those behind it that fit beside it: they could
+    not begin earlier. Returns when, and for how many.
+    """
+    begin, since, stop, free = _earliest(profile, procs, lasting)
+    count = min(equal, free // procs) if equal > 1 else 1
+    if begin == profile.present[0].time:
+        profile.present[0].free -= count * procs
+    else:
+        runs_add_in(profile.changes, since, begin, -count * procs)
+    runs_add_in(profile.changes, stop, begin + lasting, count * procs)
+    hint = profile.hint[width_class(procs)]
+    hint.procs = procs
+    hint.lasting = lasting
+    hint.begin = begin
+    return begin, count
+
+
+@part
+def _earliest(profile: Profile, procs: int, lasting: float) -> tuple[float, int, int, int]:
+    """Return the first time from which on ``procs`` are free for ``lasting``.
+
+    And the places of the blocks that this time and the end belong into, and the fewest processors
+    that are free in between.
+    """
+    changes, free = profile.changes, profile.present[0].free
+    begin = _not_before(profile, procs, lasting)
+    first, used = 0, changes.used[0]
+    while first + 1 < used and changes.entry[changes.block[first + 1].order * BLOCK].key <= begin:
+        free += changes.block[changes.block[first].order].total
+        first += 1
+    index = changes.block[first].order * BLOCK
+    end = index + changes.block[changes.block[first].order].filled
+    while index < end and changes.entry[index].key <= begin:
+        free += changes.entry[index].count
+        index += 1
+    since, until = first, begin + lasting
+    fits, fewest = free >= procs, free
+    for place in range(first, used):
+        block = changes.block[place].order
+        end = block * BLOCK + changes.block[block].filled
+        if place > first:
+            index = block * BLOCK
+            _bound(changes, block)
+            if fits:
+                if changes.entry[index].key > until:
+                    return begin, since, place - 1, fewest
+                least = free + changes.block[block].least
+                passes = least >= procs
+                if passes:
+                    fewest = min(fewest, least)
+            else:
+                passes = free + changes.block[block].most < procs
+            if passes:
+                free += changes.block[block].total
+                continue
+        while index < end:
+            # Two loops of one question each: the compiler would mix the questions of a single one.
+            while index < end and not fits:
+                free += changes.entry[index].count
+                index += 1
+                if free >= procs:
+                    fits, fewest = True, free
+                    since, begin = place, changes.entry[index - 1].key
+                    until = begin + lasting
+            while index < end and fits:
+                if changes.entry[index].key >= until:
+                    return begin, since, place, fewest
+                free += changes.entry[index].count
+                index += 1
+                fits = free >= procs
+                if fits:
+                    fewest = min(fewest, free)
+    return begin, since, used - 1, fewest
+
+
+@part
+def profile_until(profile: Profile, procs: int, limit: float) -> float:
+    """Return until when ``procs`` are free from now on: −∞ if they aren't, ∞ beyond ``limit``."""
+    changes, free = profile.changes, profile.present[0].free
+    if free < procs:
+        return -np.inf
+    for place in range(changes.used[0]):
+        block = changes.block[place].order
+        _bound(changes, block)
+        if free + changes.block[block].least >= procs:
+            free += changes.block[block].total
+            continue
+        for index in range(block * BLOCK, block * BLOCK + changes.block[block].filled):
+            if changes.entry[index].key >= limit:
+                return np.inf
+            free += changes.entry[index].count
+            if free < procs:
+                return changes.entry[index].key
+    return np.inf

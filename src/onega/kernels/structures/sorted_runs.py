@@ -25,14 +25,19 @@ ENTRY = record(
 BLOCKS = record(
     filled=WHOLE,
     total=WHOLE,
+    bounded=WHOLE,
+    least=WHOLE,
+    most=WHOLE,
     order=WHOLE,
     spare=WHOLE,
 )
 
 
 class Runs(NamedTuple):
-    """``entry``: BLOCK runs a block; ``block``: ``filled`` and ``total`` of a block, and, by place,
-    the ``order`` of those in use and a stack of ``spare`` ones; ``used[0]`` blocks in use."""  # noqa: D205, D209
+    """``entry``: BLOCK runs a block; ``block``: ``filled`` and ``total`` of a block, the ``least``
+    and the ``most`` that the sum of its counts reaches on the way if they are known (``bounded``),
+    and, by place, the ``order`` of those in use and a stack of ``spare`` ones; ``used[0]`` blocks
+    in use."""  # noqa: D205, D209
 
     entry: Records
     block: Records
@@ -76,6 +81,39 @@ def _within(runs: Runs, block: int, key: float) -> int:
 
 
 @part
+def runs_clear(runs: Runs) -> None:
+    """Take everything out."""
+    for used in range(runs.used[0], 1, -1):
+        runs.block[runs.block.size - used].spare = runs.block[used - 1].order
+    runs.used[0] = 1
+    _empty(runs, runs.block[0].order)
+
+
+@part
+def _empty(runs: Runs, block: int) -> None:
+    runs.block[block].filled = 0
+    runs.block[block].total = 0
+    runs.block[block].bounded = 0
+
+
+@part
+def runs_append(runs: Runs, key: float, count: int) -> None:
+    """Add ``count`` at a ``key`` behind all others; blocks are left half empty for later ones."""
+    used = runs.used[0]
+    block = runs.block[used - 1].order
+    if runs.block[block].filled >= BLOCK // 2:
+        block = runs.block[runs.block.size - used - 1].spare
+        runs.block[used].order = block
+        runs.used[0] = used + 1
+        _empty(runs, block)
+    index = block * BLOCK + runs.block[block].filled
+    runs.entry[index].key = key
+    runs.entry[index].count = count
+    runs.block[block].filled += 1
+    runs.block[block].total += count
+
+
+@part
 def _rebuild(runs: Runs) -> None:
     """Pack all runs into half-full blocks, so that spare ones are there again."""
     used = runs.used[0]
@@ -91,24 +129,9 @@ def _rebuild(runs: Runs) -> None:
             keys[at] = runs.entry[index].key
             counts[at] = runs.entry[index].count
             at += 1
-    for block in range(runs.block.size):
-        runs.block[block].filled = 0
-        runs.block[block].total = 0
-    half = BLOCK // 2
-    blocks = max(1, (amount + half - 1) // half)
+    runs_clear(runs)
     for at in range(amount):
-        block = at // half
-        index = block * BLOCK + at % half
-        runs.entry[index].key = keys[at]
-        runs.entry[index].count = counts[at]
-        runs.block[block].filled += 1
-        runs.block[block].total += counts[at]
-    for block in range(blocks):
-        runs.block[block].order = block
-    runs.used[0] = blocks
-    spares = runs.block.size - blocks
-    for number in range(spares):
-        runs.block[number].spare = runs.block.size - 1 - number
+        runs_append(runs, keys[at], counts[at])
 
 
 @part
@@ -132,30 +155,42 @@ def _split(runs: Runs, place: int) -> None:
     runs.block[fresh].filled = half
     runs.block[block].total -= moved
     runs.block[fresh].total = moved
+    runs.block[block].bounded = 0
+    runs.block[fresh].bounded = 0
 
 
 @part
 def runs_add(runs: Runs, key: float, count: int) -> None:
     """Add ``count`` at ``key``."""
-    place = _position(runs, key)
+    runs_add_in(runs, _position(runs, key), key, count)
+
+
+@part
+def runs_add_in(runs: Runs, place: int, key: float, count: int) -> None:
+    """Add ``count`` at ``key``, which is known to belong into the block at ``place``.
+
+    Places of other blocks change only if there was no such key.
+    """
     block = runs.block[place].order
-    if runs.block[block].filled == BLOCK:
-        if runs.used[0] == runs.block.size:
-            _rebuild(runs)
-        else:
-            _split(runs, place)
-        place = _position(runs, key)
-        block = runs.block[place].order
     index = _within(runs, block, key)
-    end = block * BLOCK + runs.block[block].filled
-    if index < end and runs.entry[index].key == key:
-        runs.entry[index].count += count
-    else:
-        shift(runs.entry, index + 1, index, end - index)
+    if index == block * BLOCK + runs.block[block].filled or runs.entry[index].key != key:
+        if runs.block[block].filled == BLOCK:
+            if runs.used[0] == runs.block.size:
+                _rebuild(runs)
+                place = _position(runs, key)
+            else:
+                _split(runs, place)
+                if runs.entry[runs.block[place + 1].order * BLOCK].key <= key:
+                    place += 1
+            block = runs.block[place].order
+            index = _within(runs, block, key)
+        shift(runs.entry, index + 1, index, block * BLOCK + runs.block[block].filled - index)
         runs.entry[index].key = key
-        runs.entry[index].count = count
+        runs.entry[index].count = 0
         runs.block[block].filled += 1
+    runs.entry[index].count += count
     runs.block[block].total += count
+    runs.block[block].bounded = 0
 
 
 @part
@@ -165,6 +200,7 @@ def runs_take(runs: Runs, key: float, count: int) -> None:
     block = runs.block[place].order
     index = _within(runs, block, key)
     runs.block[block].total -= count
+    runs.block[block].bounded = 0
     runs.entry[index].count -= count
     if runs.entry[index].count > 0:
         return

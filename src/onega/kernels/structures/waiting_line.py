@@ -30,6 +30,7 @@ ENTRY = record(
     rank=WHOLE,
     procs=WHOLE,
     expect=REAL,
+    width=WHOLE,
 )
 BLOCKS = record(
     filled=WHOLE,
@@ -41,9 +42,10 @@ BLOCKS = record(
 
 
 class Waiting(NamedTuple):
-    """``entry``: BLOCK jobs a block; ``block``: ``filled``, whether its bound is ``stale``, the
-    ``fewest`` processors, and, by place, the ``order`` of those in use and a stack of ``spare``
-    ones; ``shortest`` by block and width class; ``state``: see COUNT and USED."""  # noqa: D205, D209
+    """``entry``: BLOCK jobs a block, with their ``width`` classes; ``block``: ``filled``, whether
+    its bound is ``stale``, the ``fewest`` processors, and, by place, the ``order`` of those in use
+    and a stack of ``spare`` ones; ``shortest`` by block and width class; ``state``: see COUNT and
+    USED."""  # noqa: D205, D209
 
     entry: Records
     block: Records
@@ -125,7 +127,7 @@ def _bound(waiting: Waiting, block: int, procs: int, expect: float) -> None:
 
 
 @part
-def _tighten(waiting: Waiting, block: int) -> None:
+def waiting_tighten(waiting: Waiting, block: int) -> None:
     """Make a block's bound anew from its jobs."""
     waiting.block[block].fewest = UNBOUNDED
     waiting.shortest[block, :] = np.inf
@@ -176,10 +178,11 @@ def _block_for(waiting: Waiting, rank: int) -> int:
         waiting.entry[target].rank = waiting.entry[source].rank
         waiting.entry[target].procs = waiting.entry[source].procs
         waiting.entry[target].expect = waiting.entry[source].expect
+        waiting.entry[target].width = waiting.entry[source].width
     waiting.block[block].filled = half
     waiting.block[fresh].filled = half
-    _tighten(waiting, block)
-    _tighten(waiting, fresh)
+    waiting_tighten(waiting, block)
+    waiting_tighten(waiting, fresh)
     return fresh if rank > waiting.entry[fresh * BLOCK].rank else block
 
 
@@ -195,6 +198,7 @@ def waiting_add(waiting: Waiting, rank: int, procs: int, expect: float) -> None:
     waiting.entry[index].rank = rank
     waiting.entry[index].procs = procs
     waiting.entry[index].expect = expect
+    waiting.entry[index].width = width_class(procs)
     waiting.block[block].filled = size + 1
     waiting.state[COUNT] += 1
     _bound(waiting, block, procs, expect)
@@ -251,7 +255,7 @@ def waiting_find(waiting: Waiting, place: int, skip: int, fit: Fit) -> tuple[int
                 ):
                     return place, index
             if skip == 0 and waiting.block[block].stale and used > 2:
-                _tighten(waiting, block)
+                waiting_tighten(waiting, block)
         place += 1
         skip = 0
     return -1, 0

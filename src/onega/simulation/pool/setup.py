@@ -18,6 +18,7 @@ from onega.kernels.pool.easy import Columns
 from onega.kernels.pool.processors import KEYED_JOB, SLOT, State, load
 from onega.kernels.pool.records import fill_records
 from onega.kernels.structures.heap import make_heap
+from onega.kernels.structures.profile import make_profile
 from onega.kernels.structures.sorted_runs import make_runs
 from onega.kernels.structures.waiting_line import make_waiting
 from onega.simulation.priority import key_code, static_keys
@@ -259,6 +260,7 @@ def make_state(machine: Records, jobs: Records, levels: Records, draws: Floats) 
     rules = machine[0]
     slots = np.zeros(int(rules["spare"]), SLOT)
     slots["spare"] = np.arange(slots.size)[::-1]
+    conservative = rules["backfill"] == engine.CONSERVATIVE
     keyed = jobs.size if rules["order"] == engine.KEYED else 0
     return State(
         machine,
@@ -268,6 +270,7 @@ def make_state(machine: Records, jobs: Records, levels: Records, draws: Floats) 
         make_heap(slots.size),
         make_runs(slots.size if rules["backfill"] != engine.BLOCKING else 0),
         make_waiting(min(jobs.size, QUEUE_ROOM), int(jobs["procs"].max())),
+        make_profile(min(jobs.size, QUEUE_ROOM) if conservative else 0),
         slots,
         np.zeros(keyed, KEYED_JOB),
         np.zeros(slots.size, engine.DUE),
