@@ -268,7 +268,7 @@ class _Run:
     def go(self) -> None:
         """Run the kernel to the end."""
         from onega.kernels.pool import engine
-        from onega.kernels.structures.waiting_line import grow_waiting, make_waiting
+        from onega.kernels.structures.waiting_line import make_waiting
         from onega.kernels.users.closed_loop import RUNAWAY, run_closed
         from onega.simulation.pool import setup
         from onega.simulation.priority import NO_FUNCTION, compile_priority
@@ -304,8 +304,7 @@ class _Run:
             if count:
                 self.switches.append(state.log[:count].copy())
                 state.machine[0]["switches"] = 0
-            if reason == engine.QUEUE_FULL:
-                state = state._replace(waiting=grow_waiting(state.waiting))
+            state = setup.grow_state(state, reason)
             if reason == RUNAWAY:
                 raise ExperimentError(self._runs_away(state.machine[0]))
             if reason in (engine.STUCK, engine.BAD_KEY):

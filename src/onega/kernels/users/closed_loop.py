@@ -18,10 +18,12 @@ import numpy as np
 
 from onega.kernels.jit import kernel, part
 from onega.kernels.pool.engine import (
+    CONSERVATIVE,
     DONE,
     FIXED,
     LOG_FULL,
     MORE,
+    PLAN_FULL,
     QUEUE_FULL,
     STUCK,
     WORKLOAD,
@@ -32,7 +34,7 @@ from onega.kernels.pool.engine import (
     end_time,
 )
 from onega.kernels.pool.keyed import newcomer_keyed, pass_keyed
-from onega.kernels.pool.processors import State, end_job, unowned_state
+from onega.kernels.pool.processors import State, end_job, has_plan_room, unowned_state
 from onega.kernels.pool.ranked import newcomer_ranked, pass_ranked
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.heap import Heap, heap_pop, heap_push
@@ -241,8 +243,11 @@ def run_closed(state: State, crowd: Crowd, own: Any, rounds: int) -> int:  # noq
         following = _next_submission(crowd)
         if state.heap.size[0] > 0:
             following = min(following, end_time(m, state.heap.entry[0].key))
-        if own is None and not has_room(state.waiting, _most_coming(crowd, following)):
+        most = _most_coming(crowd, following)
+        if own is None and not has_room(state.waiting, most):
             return QUEUE_FULL
+        if m.backfill == CONSERVATIVE and not has_plan_room(state, most):
+            return PLAN_FULL
         if not advance(m, state.levels, state.log, following):
             return DONE if m.departed == m.arrived else STUCK
         ending = collect_due(m, state.heap, state.due)
@@ -270,7 +275,6 @@ def run_closed(state: State, crowd: Crowd, own: Any, rounds: int) -> int:  # noq
             else:
                 full = newcomer_keyed(state, first + number)
         if full:
-            m.shadow = -np.inf
             if own is None:
                 pass_ranked(state)
             else:

@@ -29,8 +29,6 @@ from onega.kernels.pool.loop import run
 from onega.kernels.pool.preemptive import run_preemptive
 from onega.kernels.pool.processors import State
 from onega.kernels.pool.recursion import Customers, concurrent, make_vector
-from onega.kernels.structures.profile import grow_profile
-from onega.kernels.structures.waiting_line import grow_waiting
 from onega.simulation.pool import setup
 from onega.simulation.priority import NO_FUNCTION, compile_priority, explain_bad_key
 
@@ -166,11 +164,7 @@ def _run_machine(task: Task, state: State) -> Outcome:
         reason = run(state, own, rounds)
         if reason == engine.DONE:
             break
-        if reason == engine.QUEUE_FULL:
-            state = state._replace(waiting=grow_waiting(state.waiting))
-        if reason == engine.PLAN_FULL:
-            state = state._replace(profile=grow_profile(state.profile))
-            state.machine["shadow"] = -np.inf  # no plan
+        state = setup.grow_state(state, reason)
         if reason == engine.BAD_KEY:
             assert isinstance(order, Priority)
             now, culprit = float(state.machine[0]["now"]), int(state.machine[0]["culprit"])

@@ -18,9 +18,9 @@ from onega.kernels.pool.easy import Columns
 from onega.kernels.pool.processors import KEYED_JOB, SLOT, State, load
 from onega.kernels.pool.records import fill_records
 from onega.kernels.structures.heap import make_heap
-from onega.kernels.structures.profile import make_profile
+from onega.kernels.structures.profile import grow_profile, make_profile
 from onega.kernels.structures.sorted_runs import make_runs
-from onega.kernels.structures.waiting_line import make_waiting
+from onega.kernels.structures.waiting_line import grow_waiting, make_waiting
 from onega.simulation.priority import key_code, static_keys
 
 LOG_ROOM = 65_536
@@ -276,6 +276,16 @@ def make_state(machine: Records, jobs: Records, levels: Records, draws: Floats) 
         np.zeros(slots.size, engine.DUE),
         np.zeros(LOG_ROOM, engine.SWITCH),
     )
+
+
+def grow_state(state: State, reason: int) -> State:
+    """Return the same machine with a larger queue or plan if that is why its loop stopped."""
+    if reason == engine.QUEUE_FULL:
+        return state._replace(waiting=grow_waiting(state.waiting))
+    if reason == engine.PLAN_FULL:
+        state.machine["shadow"] = -np.inf  # no plan
+        return state._replace(profile=grow_profile(state.profile))
+    return state
 
 
 def resume_state(
