@@ -73,6 +73,8 @@ from .experiment.users.regulation import regulation as regulation
 from .experiment.workers.dask import Dask as Dask
 from .experiment.workers.processes import Processes as Processes
 from .experiment.workers.workers import Threads as Threads
+from .queueing.hysteresis import Hysteresis as Hysteresis
+from .queueing.hysteresis import hysteresis as hysteresis
 from .queueing.limits.limits import Limits as Limits
 from .queueing.limits.limits import limits as limits
 from .queueing.loss import Loss as Loss

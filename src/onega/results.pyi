@@ -28,6 +28,7 @@ from .experiment.users.feedback import Feedback as Feedback
 from .experiment.users.feedback import FeedbackGroup as FeedbackGroup
 from .experiment.users.regulation import Regulation as Regulation
 from .pages.document import Document as Document
+from .queueing.hysteresis import Hysteresis as Hysteresis
 from .queueing.limits.limits import Limits as Limits
 from .queueing.loss import Loss as Loss
 from .queueing.stability import Stability as Stability

@@ -35,6 +35,7 @@ LINES: dict[str, list[str]] = {
     "fit": ["markov", LOG, "-o", "model.json", "--seed", "1"],
     "golden": [LOG, "--policy", "easy"],
     "groups": [LOG],
+    "hysteresis": [*CLASSES, "--rates", "1,2", "--k-low", "1", "--k-high", "3"],
     "limits": [*RATES, "--widths", "1:0.5,2:0.5"],
     "plan": [LOG, "--target", "mean(wait)<4h", "--resample", "none"],
     "reproduce limits": [],

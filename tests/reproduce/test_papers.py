@@ -13,7 +13,15 @@ from onega.pages import to_html, to_markdown
 from onega.reproduce.adequacy import reproduce_adequacy, runs_in, settings_in
 from onega.reproduce.limits import reproduce_limits
 from onega.reproduce.rumyantsev_2014 import reproduce_rumyantsev_2014
-from onega.reproduce.rumyantsev_2018 import Experiment, reproduce_rumyantsev_2018
+from onega.reproduce.rumyantsev_2018 import (
+    COUNT,
+    FIRST,
+    Experiment,
+    gigahertz_seconds,
+    in_gigahertz_seconds,
+    reproduce_rumyantsev_2018,
+)
+from places import shared
 
 
 def test_hpcwlds_constants_come_out():
@@ -75,6 +83,40 @@ def test_seed_001_has_three_figures_and_both_powers(krc):
     assert work[0] <= work[1]  # a higher threshold keeps more work in the system
     assert "Table I" in flat["not_made"][0]
     assert "as printed" in to_markdown(krc.document())
+
+
+def waiting_of_figure_2(runs):
+    chosen = slice(FIRST - 1, FIRST - 1 + COUNT)
+    return [int((run.jobs["wait"] > 0)[chosen].sum()) for run in runs.values()]
+
+
+def test_figure_2_with_work_in_gigahertz_seconds():
+    log = onega.read(shared("traces", "krc2.csv.gz"))
+    runs = in_gigahertz_seconds(log, 80)
+    assert waiting_of_figure_2(runs) == [500, 2, 155]
+    busy = [round(run.summary()["utilisation"], 3) for run in runs.values()]
+    assert busy == [0.463, 0.355, 0.401]
+
+
+def test_figure_2_on_a_made_log():
+    """Rows without a run time and without cores stand among the others, as in hpcwld's log."""
+    rng = np.random.default_rng(1)
+    jobs = FIRST + COUNT + 100
+    made = onega.Workload(
+        {
+            "submit": np.cumsum(rng.exponential(100.0, jobs)),
+            "runtime": rng.exponential(200.0, jobs).round() * (rng.random(jobs) < 0.8),
+            "procs": rng.integers(0, 5, jobs),
+        }
+    )
+    rows = gigahertz_seconds(made, 4)
+    kept = made.column("procs") > 0
+    assert len(rows) == kept.sum()
+    work = made.column("runtime")[kept]
+    assert rows.column("runtime") == pytest.approx(np.maximum(2.66 * work, 1e-3))
+    slow, printed, tenfold = in_gigahertz_seconds(made, 4).values()
+    waits = [run.summary()["mean_wait"] for run in (slow, tenfold, printed)]
+    assert waits == sorted(waits, reverse=True)  # the sooner it speeds up, the less they wait
 
 
 def test_one_threshold_is_one_run(log):

@@ -35,7 +35,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "feedback",
         "closed-loop",
     ),
-    "Theory": ("stability", "limits"),
+    "Theory": ("stability", "hysteresis", "limits"),
     "Against reality": ("adequacy", "virtual", "golden"),
     "To look at": ("demo", "report", "serve", "reproduce"),
 }

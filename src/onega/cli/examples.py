@@ -84,6 +84,13 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "virtual": (
         ("onega virtual jobs.swf --procs 100 --speed 20 --repeat 2 -o run", "a real Slurm, twice"),
     ),
+    "hysteresis": (
+        (
+            "onega hysteresis --procs 4 --arrival-rate 3 --mean-runtime 1 --rates 1,2 --k-low 2 "
+            "--k-high 5 --power-busy 2,5 --power-idle 1,1.5",
+            "power and jobs of a clock that follows the queue",
+        ),
+    ),
     "stability": (
         ("onega stability jobs.swf.gz --procs 512", "does first come, first served keep up?"),
         (

@@ -71,7 +71,8 @@ def check(waiting, queue) -> None:
         size = int(waiting.block["filled"][block])
         entries = waiting.entry[block * BLOCK : block * BLOCK + size]
         assert size > 0
-        found += entries.tolist()
+        found += [entry[:3] for entry in entries.tolist()]
+        assert entries["width"].tolist() == [int(p).bit_length() - 1 for p in entries["procs"]]
         assert waiting.block["fewest"][block] <= entries["procs"].min()
         for k in range(waiting.shortest.shape[1]):
             narrow = entries["expect"][entries["procs"] < 2 ** (k + 1)]
