@@ -1,8 +1,8 @@
 """Conservative backfilling with thousands waiting, against EASY on the same logs.
 
-Long queues come from campaigns: somebody submits hundreds of jobs that ask for the same and end at
+Long queues come from campaigns: a user submits hundreds of jobs that ask for the same and end at
 different times, mostly long before their estimates, and each such end makes the plan anew. The
-first log is made so: 300 000 jobs on 80 000 processors in nodes of 36, with some 2 500 waiting on
+first log is made so: 300 000 jobs on 80 000 processors in nodes of 36, with some 1 900 waiting on
 average. In the second one all jobs are different, which is the worst case for the planner, with a
 few hundred waiting. CPU time of the kernels, least of two; the hash is that of all starts.
 

@@ -1,7 +1,7 @@
 """Names that programs rely on: options of every command and keys of every JSON object.
 
 ``snapshot.json`` holds them as they were; a name may be added, never lost. After adding one:
-``python tests/cli/test_snapshot.py``.
+``PYTHONPATH=src:tests python tests/cli/test_snapshot.py``.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def krc(log):
     return reproduce_rumyantsev_2018(log.head(300))
 
 
-def test_seed_001_has_three_figures_and_both_powers(krc):
+def test_rumyantsev_2018_has_three_figures_and_both_powers(krc):
     labels = [one.label for one in krc.figures()]
     assert labels == ["Figure 1, whole", "Figure 2, busiest",
                       "Figure 3, as printed", "Figure 3, exchanged"]  # fmt: skip
@@ -133,7 +133,7 @@ def test_an_empty_experiment_is_refused(log):
         reproduce_rumyantsev_2018(log.head(1))
 
 
-def test_seed_003s_formulas_come_out():
+def test_formulas_of_the_limit_on_execution_come_out():
     made = reproduce_limits()
     flat = made.summary()
     assert flat["compared"] == flat["agree"] == 32

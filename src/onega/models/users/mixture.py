@@ -90,8 +90,9 @@ class JobMixture(Part):
 
         ``width`` moves along the component's widths, ``length`` along its run times given the
         width, so that jobs with one ``width`` have one width. Log₂ run times lie ``between`` two
-        bounds: the normal law is truncated there, at the same quantile, so that nothing piles up
-        at a bound and what is long stays long.
+        bounds: the normal law is truncated at the upper one, so that nothing piles up at the
+        longest and what is long stays long; below the lower one, the log's least unit of time,
+        they are rounded up as a log's are.
         """
         from scipy.special import ndtr, ndtri
 
@@ -102,7 +103,6 @@ class JobMixture(Part):
         mean = self.means[component]
         centre = mean[:, 1] + slope * width
         if np.isfinite(between[1]):
-            low, high = (ndtr((bound - centre) / rest) for bound in between)
-            length = ndtri(low + (high - low) * ndtr(length))
+            length = ndtri(ndtr((between[1] - centre) / rest) * ndtr(length))
         log_runtime = np.clip(centre + rest * length, *between)
         return mean[:, 0] + deviation * width, log_runtime

@@ -24,7 +24,7 @@ const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7
 
 function inThemeColours(figure) {
   let text = JSON.stringify(figure).replaceAll("#1f2933", colour("ink")).replaceAll("#52606d", colour("muted"))
-    .replaceAll("rgba(255,255,255,0.8)", `color-mix(in srgb, ${colour("card")} 80%, transparent)`);
+    .replaceAll("rgba(255,255,255,0.8)", `${colour("card")}cc`);
   PALETTE.forEach((one, place) => { text = text.replaceAll(one, colour(`c${place}`)); });
   const { data, layout } = JSON.parse(text);
   for (const [name, axis] of Object.entries(layout)) {
