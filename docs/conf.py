@@ -36,7 +36,8 @@ extensions = [
     "sphinx_copybutton",
 ]
 exclude_patterns = ["golden"]
-suppress_warnings = ["config.cache"]
+# A docstring's `jobs` may be the attribute of several classes; then it is no link.
+suppress_warnings = ["config.cache", "ref.python"]
 
 html_theme = "furo"
 html_title = "Onega"

@@ -267,5 +267,5 @@ def _clock_tables(found: Settings) -> Iterator[Table]:
 def _two_shares(spread: Interval) -> tuple[str, str]:
     """Write both ends of a range of shares, to the digit that tells them apart."""
     digits = 0 if spread.high - spread.low > 0.03 else 1
-    low, high = (f"{100 * end:.{digits}f}".replace("-", "−") for end in (spread.low, spread.high))
+    low, high = (f"{100 * end:z.{digits}f}".replace("-", "−") for end in (spread.low, spread.high))
     return low, f"{high} %"
