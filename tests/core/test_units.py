@@ -9,6 +9,7 @@ import pytest
 from onega.core.intervals import mean_interval
 from onega.core.units import (
     count_of,
+    duration,
     humanise_energy,
     humanise_power,
     humanise_seconds,
@@ -67,3 +68,10 @@ def test_an_interval_of_waits_does_not_reach_below_zero():
     assert interval.low < 0
     bounded = interval.at_least(0.0)
     assert (bounded.low, bounded.high, bounded.mean) == (0.0, interval.high, interval.mean)
+
+
+def test_durations_are_in_ascii_digits():
+    assert [duration(text) for text in ("90", "1.5e3", "1h 30m", "2d")] == [90, 1500, 5400, 172800]
+    for text in ("١٢", "²", "１h"):
+        with pytest.raises(ValueError, match="not a duration"):
+            duration(text)

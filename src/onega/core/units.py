@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from typing import Final
@@ -40,10 +41,9 @@ def duration(text: str | float) -> float:
     if isinstance(text, int | float):
         return float(text)
     compact = text.replace(" ", "").lower()
-    try:
-        return float(compact)
-    except ValueError:
-        pass
+    if compact.isascii():  # float() would take digits of any script
+        with contextlib.suppress(ValueError):
+            return float(compact)
     parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)(min|[smhdw])", compact)
     if not parts or "".join(number + unit for number, unit in parts) != compact:
         raise ValueError(f"not a duration: {text!r}; accepted: 90, 90s, 15m, 1h, 1h30m, 2d, 1w")
