@@ -50,7 +50,7 @@ class Lane {
     const busy = this.data.series.busy;
     const share = 100 * busy.reduce((sum, one) => sum + one, 0) / busy.length / this.procs;
     const most = Math.max(...this.data.series.waiting);
-    this.said.textContent = `${share.toFixed(1)} % busy${share > 100.05 ? " (more than there is)" : ""}, at most ${jobs(most)} waiting`;
+    this.said.textContent = `in view: ${share.toFixed(1)} % busy${share > 100.05 ? " (more than there is)" : ""}, at most ${jobs(most)} waiting`;
     this.place.dataset.kind = this.data.kind;
     this.place.dataset.jobs = this.data.jobs;
     return true;
