@@ -107,7 +107,7 @@ def _refused(path: StrPath, *, others: bool = False) -> Iterator[None]:
     """Turn what the system refuses into a `FileError` with the file's name.
 
     With ``others``, other files may be opened meanwhile: an error that names its file isn't of
-    ours. A reader who went away (``| head``) is no error of the file either.
+    ours. A pipe whose reader has ended (``| head``) is no error of the file either.
     """
     try:
         yield

@@ -208,7 +208,7 @@ class Policy:
 
     @property
     def words(self) -> str:
-        """The policy for somebody who doesn't know its name.
+        """Describe the policy to a reader who doesn't know its name.
 
         Examples
         --------

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from onega.core.schedule.chronicle import STATES
-from onega.core.schedule.energy import apart, energy_totals, job_energies
+from onega.core.schedule.energy import energy_totals, job_energies, nonworking
 from onega.core.schedule.system import on_processors, presence, wasted_capacity
 from onega.core.types import Floats
 from onega.core.workload.columns import fixed
@@ -115,7 +115,7 @@ def summary(schedule: Schedule) -> dict[str, Any]:
         **machine_measures(schedule, schedule.begin, schedule.last),
         "rate_changes": int(schedule.rates.since.size - 1),
         "limited_jobs": int(np.count_nonzero(schedule.limited)),
-        **_told(schedule, makespan),
+        **_detailed_measures(schedule, makespan),
     }
 
 
@@ -192,8 +192,8 @@ def _work_done(schedule: Schedule, first: float, last: float) -> float:
     return float(weighted_sum(fixed(procs[row]), fixed(done)))
 
 
-def _told(schedule: Schedule, makespan: float) -> dict[str, Any]:
-    """Tell what only a detailed run can: how jobs ended, what was down, asleep, in vain."""
+def _detailed_measures(schedule: Schedule, makespan: float) -> dict[str, Any]:
+    """Return what only a detailed run knows: final states, lost work, time down or asleep."""
     chronicle = schedule.chronicle
     if chronicle is None:
         return {}
@@ -207,7 +207,7 @@ def _told(schedule: Schedule, makespan: float) -> dict[str, Any]:
         )
         if whole > 0
         else np.nan
-        for one in apart(schedule)
+        for one in nonworking(schedule)
     }
     return {
         **{f"{name}_jobs": int(counts.get(name, 0)) for name in STATES.categories},

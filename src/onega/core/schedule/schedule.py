@@ -212,7 +212,7 @@ class Schedule(Plottable):
 
         Columns ``time, rate, busy, running, waiting, workload, power`` and the loads of
         Rumyantsev et al. (2018):
-        ``potential_load`` = R·(c if somebody waits, else busy), ``effective_load`` = R·busy.
+        ``potential_load`` = R·(c if a job waits, else busy), ``effective_load`` = R·busy.
         """
         return system.system_table(self)
 
@@ -245,7 +245,7 @@ class Schedule(Plottable):
         return measures.summary(self)
 
     def state_at(self, time: float) -> MachineState:
-        """Return who runs and who waits right before ``time``, to start another run from."""
+        """Return the jobs that run or wait right before ``time``, to start another run from."""
         return state_at(self, time)
 
     def to_polars(self) -> pl.DataFrame:

@@ -1,8 +1,8 @@
 """Temporal relations in a log: chains over powers of two, correlations, repeated submissions.
 
-Everything here is a pure function of arrays in the order of submission, after Song (2006)
-(Song, *Workload Modeling for Parallel Computers*), chapter 3. Widths are processors, run times
-seconds; all values must be positive, because their logarithm is taken.
+Everything here is a pure function of arrays in the order of submission, after chapter 3 of Song
+(2006). Widths are processors, run times seconds; all values must be positive, because their
+logarithm is taken.
 
 Checked against the thesis's figures for KTH-SP2 (28467 jobs with a width and a run time): equal
 neighbours 37.6 % (Table 3.1: 37.5 %), cor₀ = 0.04 and cor₁ = 0.14 (Table 3.4), ρ₁ = 0.29 for

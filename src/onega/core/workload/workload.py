@@ -83,7 +83,7 @@ class Workload:
             tables.append(table.with_columns(pl.col("submit") + shift))
         joined = pl.concat(tables, how="diagonal").sort("submit", maintain_order=True)
         ids = pl.int_range(1, joined.height + 1, dtype=pl.Int64, eager=True).alias("job")
-        # Ids change, so references between jobs would point at strangers.
+        # Ids change, so references between jobs would point at other jobs.
         joined = joined.with_columns(ids, pl.lit(None, dtype=pl.Int64).alias("after"))
         sizes = [part.meta.procs for part in parts if part.meta.procs is not None]
         note = f"concat of {len(parts)} workloads, {joined.height} jobs"
@@ -227,7 +227,7 @@ class Workload:
         """Rows by submission.
 
         A table that is sorted already keeps its order at equal submissions. In one that isn't, the
-        order of rows says nothing about who came first, but ids do: they are given at submission.
+        order of rows doesn't tell which job came first, but ids do: they are given at submission.
         """
         if self.table["submit"].is_sorted():
             return self

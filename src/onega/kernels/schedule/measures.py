@@ -71,7 +71,7 @@ class Rate(NamedTuple):
 
 
 class QueuedClock(NamedTuple):
-    """U = ∫ R·1{somebody waits}, piecewise linear in V: breakpoints ``clock`` and values there."""
+    """U = ∫ R·1{a job waits}, piecewise linear in V: breakpoints ``clock`` and values there."""
 
     clock: Floats
     queued: Floats
@@ -277,9 +277,9 @@ def _queued_at(line: QueuedClock, before: Ints, clock: float, scale: float) -> f
 
 @kernel
 def queued_areas(some: Stretches, waits: Waits, rate: Rate) -> tuple[float, float]:
-    """Return U = ∫ R·1{somebody waits} over all waits, and Σ procs·(U(until) − U(since)).
+    """Return U = ∫ R·1{a job waits} over all waits, and Σ procs·(U(until) − U(since)).
 
-    The second is what the processors of the stretches did, or could do, while somebody waited.
+    The second is what the processors of the stretches did, or could do, while a job waited.
     """
     some = Stretches(unowned(some.since), unowned(some.until), unowned(some.procs))
     rate = Rate(unowned(rate.since), unowned(rate.rate), unowned(rate.clock))
