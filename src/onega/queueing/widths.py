@@ -135,11 +135,6 @@ class Widths:
         return float(np.dot(self.probs, self.values))
 
     @property
-    def second_moment(self) -> float:
-        """E[N²]."""
-        return float(np.dot(self.probs, self.values.astype(np.float64) ** 2))
-
-    @property
     def widest(self) -> int:
         """The largest width that occurs."""
         return int(self.values[-1])
@@ -180,6 +175,20 @@ class Widths:
         dense[self.values] = self.probs
         above: Floats = np.cumsum(dense[::-1])[::-1]
         return np.append(above[1:], np.zeros(max(0, size - above.size + 1)))[:size]
+
+
+def mean_runtimes(widths: Widths, given: float | Mapping[int, float]) -> Floats:
+    """Return E[S] of each width, in seconds, from one for all or one per width."""
+    if isinstance(given, Mapping):
+        missing = [int(k) for k in widths.values if int(k) not in given]
+        if missing:
+            raise QueueingError(f"mean_runtime has no value for width {missing[0]}")
+        means = np.array([float(given[int(k)]) for k in widths.values])
+    else:
+        means = np.full(widths.values.size, float(given))
+    if not np.all(np.isfinite(means) & (means > 0)):
+        raise QueueingError("mean_runtime must be a positive number of seconds")
+    return means
 
 
 WidthsLike = (

@@ -21,13 +21,12 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from onega.core.errors import QueueingError
 from onega.core.intervals import mean_interval
 from onega.core.rng import Rng, child, generator, seed_sequence
-from onega.core.types import Floats, Progress
+from onega.core.types import Progress
 from onega.core.workload.workload import Workload
 from onega.queueing.estimates import usable_jobs
 from onega.queueing.intervals import check_confidence
@@ -159,48 +158,9 @@ def saturated_throughput(
     return _measure(span, plan, mean_work, rng)
 
 
-def saturated_resources(
-    needs: npt.ArrayLike,
-    probs: npt.ArrayLike,
-    capacity: npt.ArrayLike,
-    *,
-    runtimes: Callable[[npt.NDArray[np.int64], np.random.Generator], Floats] | None = None,
-    precision: float = 0.01,
-    confidence: float = 0.95,
-    jobs: int = 5000,
-    rng: Rng = None,
-) -> Saturation:
-    """Measure the FCFS throughput of jobs that need several resources at once.
-
-    Parameters
-    ----------
-    needs, probs, capacity
-        As in `onega.queueing.constant.multiresource_constant`, which is exact for one exponential
-        law of run times.
-    runtimes
-        A function of (classes of the jobs, generator) that draws their run times; exponential of
-        mean 1 by default.
-    """
-    from onega.kernels.queueing.saturated_fcfs import saturated_starts
-    from onega.queueing.constant import multiresource_constant
-
-    table = np.atleast_2d(np.asarray(needs, dtype=np.int64))
-    share = np.asarray(probs, dtype=np.float64)
-    room = np.asarray(capacity, dtype=np.int64)
-    multiresource_constant(table, share, room.tolist())  # refuses what makes no sense
-
-    def span(n: int, stream: np.random.Generator) -> tuple[float, float]:
-        kind = stream.choice(share.size, 2 * n, p=share / share.sum())
-        length = stream.exponential(1.0, 2 * n) if runtimes is None else runtimes(kind, stream)
-        starts = saturated_starts(table[kind], np.asarray(length, dtype=np.float64), room)
-        return float(starts[-1] - starts[n - 1]), float(n)
-
-    return _measure(span, _Plan(jobs, precision, confidence), None, rng)
-
-
 @dataclass(frozen=True)
 class _Plan:
-    """How long a run is, how exact the answer has to be, and whom to tell how far it is."""
+    """How long a run is, how exact the answer has to be, and where progress is reported."""
 
     jobs: int
     precision: float
@@ -287,7 +247,7 @@ def _from_log(log: Workload) -> Draw:
 
 
 def _at_once(table: pl.DataFrame) -> Workload:
-    """Put all jobs into the queue at time 0; they wait for nobody else."""
+    """Put all jobs into the queue at time 0, without dependences between them."""
     ids = pl.int_range(1, table.height + 1, dtype=pl.Int64, eager=True).alias("job")
     return Workload(
         table.with_columns(

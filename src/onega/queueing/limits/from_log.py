@@ -80,9 +80,8 @@ def limit_parameters(workload: Workload) -> LimitEstimates:
     """
     jobs = usable_jobs(workload)
     ordered = workload.sorted()
-    procs, runtime = ordered.column("procs"), ordered.column("runtime")
-    keep = (procs > 0) & (runtime > 0)
-    cut, rule = _cut_off(workload.sorted(), keep)
+    keep = (ordered.column("procs") > 0) & (ordered.column("runtime") > 0)
+    cut, rule = _cut_off(ordered, keep)
     rate = observed_rate(workload)
     if not cut.any() or cut.all():
         which = "no job was" if not cut.any() else "every job was"
