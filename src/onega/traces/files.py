@@ -280,6 +280,18 @@ def line_blocks(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -
         yield b"".join(carried)
 
 
+def text_lines(
+    path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS
+) -> Iterator[tuple[int, str]]:
+    """Yield the lines that aren't blank, each with its number; what isn't UTF-8 is replaced."""
+    number = 0
+    for block in line_blocks(path, limits):
+        for line in block.decode("utf-8", "replace").removesuffix("\n").split("\n"):
+            number += 1
+            if line.strip():
+                yield number, line
+
+
 def _lines_within(path: str | os.PathLike[str], size: int, limits: Limits) -> int:
     """Count the lines in the first ``size`` bytes; a second pass, for a message only."""
     lines = 0

@@ -1,4 +1,4 @@
-"""How well users foretell run times (Song 2006, chapter 4)."""
+"""How well users estimate run times (Song 2006, chapter 4)."""
 
 from __future__ import annotations
 

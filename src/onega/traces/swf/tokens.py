@@ -1,7 +1,7 @@
 """Two ways from text to numbers that must agree: plain Python, and the compiled kernel.
 
-Small logs take the plain one, so that nobody waits for a compiler (or for numba's import, half a
-second) to look at a few thousand jobs.
+Small logs take the plain one: it has read a few thousand jobs before numba is even imported (half a
+second).
 """
 
 from __future__ import annotations

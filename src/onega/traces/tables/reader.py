@@ -23,7 +23,7 @@ from onega.core.workload.workload import Workload
 from onega.traces.assembling import UNFINISHED, Draft, Rows, assemble
 from onega.traces.batsim.jobs import FINAL_STATES
 from onega.traces.files import Limits, sample, whole
-from onega.traces.notes import Notes
+from onega.traces.notes import LINE, Notes
 from onega.traces.parsing import (
     BYTES,
     UNITS,
@@ -37,7 +37,7 @@ from onega.traces.parsing import (
     whole_numbers,
 )
 from onega.traces.slurm.states import read_states
-from onega.traces.tables.delimited import LINE, header_of, read_delimited
+from onega.traces.tables.delimited import header_of, read_delimited
 from onega.traces.tables.mapping import USUAL_NAMES, ColumnMap, ColumnSpec
 from onega.traces.tables.parquet import META_KEY, hushed_panics
 from onega.traces.tables.parquet_size import TooMuchError, check_decoded_size
@@ -323,7 +323,7 @@ class _Columns:
         return table
 
     def _status(self, column: pl.Series, source: Source) -> tuple[pl.Series, pl.Series | None]:
-        """Read states: the map's words, our own, SWF's codes, or Slurm's; apart, who goes on."""
+        """Read final states (the map's words, ours, SWF's, Slurm's), and apart unfinished ones."""
         text = text_of(column)
         lower = text.str.to_lowercase()
         codes = {str(code): STATUSES[code] for code in SWF_STATUS_CODES.values()}
