@@ -35,7 +35,7 @@ CLEAR: Final = 0.999
 """Level at which the first replicates decide alone."""
 
 LONGEST_WAIT: Final = Measure("max", "wait")
-"""Measured in every trial: where nobody waits, more processors change nothing."""
+"""Measured in every trial: where no job waits, more processors change nothing."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,13 +5,13 @@ might as well have happened; how far a measure goes from one to another says how
 can be trusted (Efron 1979; for logs of jobs, Zakay and Feitelson 2013).
 
 **By weeks**: whole weeks, drawn with replacement and put one after the other. Everything within a
-week stays: who came, when, what queue built up. A week is long against a queue's memory, so weeks
-are nearly independent, and the hour of the day and the day of the week stay in place.
+week stays: which users came, when, what queue built up. A week is long against a queue's memory, so
+weeks are nearly independent, and the hour of the day and the day of the week stay in place.
 
-**By users**: users drawn with replacement, each with all his jobs, until the load is the log's own;
-each is moved by a number of whole weeks of his own (round the end), so that two copies of one user
-don't submit the same job at one instant. Days and hours stay in place. More users can be drawn than
-the log has, which is a way to more load that leaves the day 24 hours long.
+**By users**: users are drawn with replacement, each with all their jobs, until the load is the
+log's own; each draw is moved by a random number of whole weeks (round the end), so that two copies
+of one user don't submit the same job at one instant. Days and hours stay in place. More users can
+be drawn than the log has, which is a way to more load that leaves the day 24 hours long.
 """
 
 from __future__ import annotations
@@ -145,15 +145,15 @@ def _by_users(
     begin = np.cumsum(size) - size
     taken = rows[order[_ranges(begin[drawn], size[drawn])]]
     moved = (submit[taken] - first + np.repeat(shift, size[drawn]) * WEEK) % (weeks * WEEK)
-    people = log.table[taken].with_columns(
+    by_users = log.table[taken].with_columns(
         submit=first + moved,
         user=pl.Series(np.repeat(np.arange(1, drawn.size + 1), size[drawn]), dtype=pl.Int32),
     )
-    nobody = log.table.filter(pl.col("user").is_null())
+    unknown = log.table.filter(pl.col("user").is_null())
     note = f"{drawn.size} users drawn of {names.size}, {taken.size} jobs, load × {factor:g}"
-    if nobody.height:
-        note += f"; {nobody.height} jobs without a user kept as they are"
-    return pl.concat([people, nobody]), note
+    if unknown.height:
+        note += f"; {unknown.height} jobs without a user kept as they are"
+    return pl.concat([by_users, unknown]), note
 
 
 def _draw_until(
@@ -169,7 +169,7 @@ def _draw_until(
     while True:
         one = int(stream.integers(weight.size))
         moved = int(stream.integers(weeks))
-        # The last one may take the load further away than it is without him.
+        # The last draw may take the load further away from what is wanted than it is without it.
         if total + weight[one] - wanted > wanted - total and users:
             break
         users.append(one)

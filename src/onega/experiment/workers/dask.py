@@ -22,7 +22,7 @@ FEWEST: Final = 64
 """Tasks that are handed out at least, because more workers may join."""
 
 LOOK: Final = 2.0
-"""Seconds between looks at who is there."""
+"""Seconds between looks at which workers are there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _meet(client: Any) -> dict[str, int]:  # noqa: ANN401
 
 
 class _Watch:
-    """Says who went away, looking not too often."""
+    """Warns of workers that went away, looking not too often."""
 
     def __init__(self, client: Any, threads: dict[str, int]) -> None:  # noqa: ANN401
         self._client = client

@@ -19,7 +19,7 @@ _kept: dict[str, tuple[Function, Any]] = {}
 
 
 class Luggage(WorkerPlugin):  # type: ignore[misc]
-    """A function and what its tasks share, under a name that says whose they are."""
+    """A function and what its tasks share, under a name that tells the client."""
 
     def __init__(self, client: str, function: Function, shared: Any) -> None:  # noqa: ANN401
         self.name = f"{PREFIX}{client}"

@@ -167,14 +167,14 @@ def _begin(function: Function, shared: Any, stop: Any, ready: Any) -> None:  # n
     """Make a new process ready: what it does, what it reads, and when it leaves."""
     global _function, _shared
     _function, _shared = function, shared
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who started us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
     watch(stop)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     ready.set()
 
 
 def _leave_with_parent() -> None:
-    """Don't outlive the process that started us: nobody else would ever end us."""
+    """End with the process that started this one: nothing else would ever end it."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])

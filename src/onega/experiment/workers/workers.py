@@ -30,7 +30,7 @@ OnDone = Callable[[int], None]
 T = TypeVar("T")
 
 AHEAD: Final = 2
-"""Tasks that are handed out per worker: one runs, one waits, so that nobody is ever idle."""
+"""Tasks that are handed out per worker: one runs, one waits, so that no worker is ever idle."""
 
 
 NOTICE: Final = 0.1
@@ -50,7 +50,7 @@ Running = Generator[Finished, None, None]
 
 
 class Workers(Protocol):
-    """Somebody who does tasks."""
+    """Anything that runs tasks: `Threads`, `Processes`, `Dask`."""
 
     def run(self, function: Function, items: Iterable[Any], shared: Any) -> Running:  # noqa: ANN401
         """Yield tasks as they finish; closing the iterator stops the work."""
@@ -58,11 +58,11 @@ class Workers(Protocol):
 
 
 class Stopped(BaseException):
-    """Raised inside a task by `heartbeat` when nobody waits for its result any more."""
+    """Raised inside a task by `heartbeat` when its result isn't wanted any more."""
 
 
 class WorkerDied(RuntimeError):
-    """A task can't be done because whoever does it dies."""
+    """A task can't be done because the worker that runs it dies."""
 
 
 class Stop(Protocol):
