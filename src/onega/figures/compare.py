@@ -9,16 +9,15 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from onega.core.types import Floats
 from onega.core.workload.chains import autocorrelations
 from onega.core.workload.distances import ks_distance
+from onega.figures.series import distribution
 from onega.figures.theme import COLOURS, INK, axis, power_axis, styled, time_axis
 
 if TYPE_CHECKING:
     from onega.comparison.compare import Comparison, Side
     from onega.comparison.compare_models import ModelComparison
 
-_POINTS: Final = 1500
 _LAGS: Final = tuple(range(1, 51))
 
 
@@ -34,7 +33,7 @@ def cdf(result: Comparison | ModelComparison) -> go.Figure:
     for column, name in enumerate(names, start=1):
         unit = "processors" if name == "procs" else "s"
         for place, side in enumerate((real, *others)):
-            x, y = _steps(getattr(side, name))
+            x, y = distribution(getattr(side, name), 1.0)
             figure.add_scatter(
                 x=x, y=100 * y, row=1, col=column, name=side.name, legendgroup=str(place),
                 mode="lines", showlegend=column == 1, line={**_line(place), "shape": "hv"},
@@ -108,19 +107,6 @@ def _sides(result: Comparison | ModelComparison) -> tuple[Side, list[Side]]:
         return result.real, [result.synthetic]  # type: ignore[union-attr]
     found = list(examples.values())
     return found[0].real, [one.synthetic for one in found]
-
-
-def _steps(values: Floats) -> tuple[Floats, Floats]:
-    """Distinct values and the distribution function there, thinned to what a picture can show.
-
-    Values under a second (gaps of zero) are drawn at one second, since the axis is logarithmic.
-    """
-    distinct, counts = np.unique(np.maximum(values, 1.0), return_counts=True)
-    share = np.cumsum(counts) / values.size
-    if distinct.size > _POINTS:
-        kept = np.unique(np.searchsorted(share, np.linspace(0, 1, _POINTS)).clip(0, share.size - 1))
-        distinct, share = distinct[kept], share[kept]
-    return distinct, share
 
 
 def _line(place: int) -> dict[str, Any]:

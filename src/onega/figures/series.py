@@ -19,6 +19,9 @@ DAY: Final = 86400.0
 POINTS: Final = 4000
 """Most points of one line: four to each of a thousand columns of pixels."""
 
+CDF_POINTS: Final = 2000
+"""Most points of a distribution function."""
+
 BINS: Final = 240
 """About as many bars or steps as one can tell apart."""
 
@@ -64,6 +67,20 @@ def bins(time: Floats, count: int = BINS) -> tuple[Floats, float]:
     span = nice_span(max(float(time[-1] - time[0]), 1.0), count)
     first, last = np.floor(time[0] / span), np.ceil(time[-1] / span)
     return np.arange(first, max(last, first + 1) + 1) * span, span
+
+
+def distribution(values: Floats, least: float) -> tuple[Floats, Floats]:
+    """Return the distribution function at distinct values, no more of them than are seen.
+
+    Values below ``least`` count as that: axes of distributions are logarithmic.
+    """
+    distinct, counts = np.unique(np.maximum(values, least), return_counts=True)
+    share = np.cumsum(counts) / values.size
+    if distinct.size <= CDF_POINTS:
+        return distinct, share
+    at = np.searchsorted(share, np.linspace(0, 1, CDF_POINTS)).clip(0, share.size - 1)
+    kept = np.unique(np.append(at, share.size - 1))
+    return distinct[kept], share[kept]
 
 
 @dataclass(frozen=True, slots=True)
