@@ -207,7 +207,7 @@ def compare_settings(
     Notes
     -----
     The clock is slowed down to `SLOW` while the remaining work of all jobs in the system is low
-    (Rumyantsev and Morozova 2018): below half its mean it goes down, above its mean it goes up.
+    (Rumyantsev et al. 2018): below half its mean it goes down, above its mean it goes up.
     """
     rng = seed_sequence(rng)
     known = None if node_watts is not None else power or cluster.power

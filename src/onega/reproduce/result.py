@@ -1,4 +1,4 @@
-"""What a reproduction is: numbered tables and figures of a seed, ours beside the printed value."""
+"""What a reproduction is: numbered tables and figures of a paper, ours beside the printed value."""
 
 from __future__ import annotations
 
@@ -131,12 +131,12 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """A seed's tables and figures made from given logs. See `onega.reproduce.reproduce`.
+    """A paper's tables and figures made from given logs.
 
     Attributes
     ----------
     name, title
-        Which seed.
+        Which paper.
     logs
         What it was made from.
     chapters
