@@ -32,9 +32,10 @@ def offenders(words, folders):
         assert paths, f"no folder {folder}"
         for path in paths:
             if path.suffix in KINDS and path.is_file():
+                name = f"{folder}/{path.relative_to(ROOT / folder)}"
                 lines = path.read_text(encoding="utf-8").splitlines()
                 found += [
-                    f"{folder}/{path.relative_to(ROOT / folder)}:{number}: {', '.join(words.findall(line))}"
+                    f"{name}:{number}: {', '.join(words.findall(line))}"
                     for number, line in enumerate(lines, start=1)
                     if words.search(line)
                 ]

@@ -164,7 +164,7 @@ def test_more_servers_never_raise_the_constant(law, span):
     sizes = np.arange(max(law), max(law) + span + 1)
     curve = constant_curve(floats(law), sizes)
     assert np.all(np.diff(curve) <= 1e-15)
-    # Nobody can use more than the machine: E[N]/(C·s) ≤ 1.
+    # No policy can use more than the machine: E[N]/(C·s) ≤ 1.
     assert np.all(Widths.of(floats(law)).mean / (curve * sizes) <= 1 + 1e-12)
 
 

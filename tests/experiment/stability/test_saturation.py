@@ -74,7 +74,7 @@ def test_backfilling_uses_more_of_the_machine():
     fcfs = saturated_throughput(law, 10, "fcfs", precision=0.02, rng=7)
     easy = saturated_throughput(law, 10, "easy", precision=0.02, rng=7)
     assert easy.low > fcfs.high
-    # Nobody completes more than the processors allow: s/E[N] jobs per mean run time.
+    # No policy completes more than the processors allow: s/E[N] jobs per mean run time.
     assert easy.low < 10 / 5.5
 
 

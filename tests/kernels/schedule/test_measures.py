@@ -102,7 +102,7 @@ def work_clock(rate, times):
 
 
 def naive_area(some, waits, rate):
-    """∫ procs(t)·R(t)·1{somebody waits}, instant by instant."""
+    """∫ procs(t)·R(t)·1{a job waits}, instant by instant."""
     times = np.unique(np.concatenate([*waits, some.since, some.until, rate.since]))
     middle = (times[1:] + times[:-1]) / 2
     waiting = np.array([(waits.begins <= t).sum() > (waits.ends <= t).sum() for t in middle])
