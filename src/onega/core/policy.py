@@ -203,7 +203,7 @@ class Policy:
         return cls(order, cast(Backfill, backfill.strip()) if plus else None)
 
     def knowing(self, knowledge: Knowledge | None) -> Policy:
-        """Return the policy with another knowledge; None leaves it."""
+        """Return the policy with this knowledge; unchanged if None."""
         return self if knowledge is None else replace(self, knowledge=knowledge)
 
     @property

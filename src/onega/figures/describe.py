@@ -312,7 +312,7 @@ def _class_label(power: float, widest: int | None) -> str:
 
 
 def _time_class_bars(rows: Any, heights: list[float], value: str) -> go.Bar:  # noqa: ANN401
-    """Bars over classes [2^k, 2^(k+1)) seconds of a logarithmic axis."""
+    """Draw bars over classes [2^k, 2^(k+1)) seconds of a logarithmic axis."""
     return go.Bar(
         x=[row.power for row in rows],
         y=heights,

@@ -159,7 +159,7 @@ def _rectangles(schedule: Schedule, chosen: Chosen, clock: Clock) -> go.Bar:
 
 
 def _lives(schedule: Schedule, chosen: Chosen, clock: Clock) -> Iterator[go.Scatter]:
-    """Grey from submission to completion, black over it where the job ran."""
+    """Draw jobs grey from submission to completion, black where they ran."""
     submit = schedule.workload.column("submit")[chosen.rows]
     number = np.arange(chosen.first, chosen.first + chosen.rows.size)
     yield _segments(
@@ -181,7 +181,7 @@ def _lives(schedule: Schedule, chosen: Chosen, clock: Clock) -> Iterator[go.Scat
 def _segments(
     start: Floats, end: Floats, level: Ints, clock: Clock, *, name: str, color: str
 ) -> go.Scatter:
-    """Horizontal lines, broken between jobs."""
+    """Draw horizontal lines, one for each job."""
     middle = np.empty((start.size, 3), dtype=object)
     middle[:, 0], middle[:, 1] = clock.place(start).astype(object), clock.place(end).astype(object)
     levels: Any = np.repeat(level, 3).astype(object)

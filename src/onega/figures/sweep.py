@@ -156,7 +156,7 @@ def draw_all(sweep: Sweep) -> dict[str, go.Figure]:
 
 
 def _table(sweep: Sweep, measure: str) -> pl.DataFrame:
-    """Return the runs that could be made; lists of numbers as texts."""
+    """Return the runs that didn't fail; lists of numbers as texts."""
     table = sweep.lazy().filter(pl.col("error").is_null()).collect()
     if table.is_empty():
         raise ExperimentError("there is nothing to draw: no run is finished")

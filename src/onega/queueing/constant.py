@@ -113,7 +113,7 @@ def stability_constant(
 
 
 def check_servers(widths: Widths, procs: float) -> int:
-    """Refuse a machine that isn't one, or on which a job could never start."""
+    """Refuse a number of servers that isn't a whole number from 1, or is below the widest job."""
     if not (isinstance(procs, int | np.integer) or float(procs).is_integer()) or procs < 1:
         raise QueueingError(f"the number of servers must be a whole number from 1; got {procs}")
     if procs > LARGEST:

@@ -166,7 +166,7 @@ def log_facts(
     mean_runtime: float | None,
     confidence: float,
 ) -> LogFacts:
-    """Take what wasn't given from the log.
+    """Estimate from the log what wasn't given.
 
     A given mean run time stretches the log's own ones, a given rate its gaps between submissions.
     """

@@ -111,7 +111,7 @@ def loss(
     arrival_rate: float | None = None,
     mean_runtime: float | Mapping[int, float] | None = None,
 ) -> Loss:
-    """Ask what is lost on a machine without a queue.
+    """Compute how many jobs are lost on a machine without a queue.
 
     Parameters
     ----------

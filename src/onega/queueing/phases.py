@@ -74,7 +74,7 @@ class Phases:
 
 
 class Classes(NamedTuple):
-    """What a job may be: servers, how likely at its start, rate of ending, rates of changing."""
+    """Classes of jobs: servers, probability at the start, rate of ending, rates of changing."""
 
     sizes: list[int]
     probs: list[float]

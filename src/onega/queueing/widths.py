@@ -76,7 +76,7 @@ class Widths:
 
     @classmethod
     def of(cls, source: WidthsLike) -> Widths:
-        """Make a distribution from whatever describes one.
+        """Make a distribution from widths, a log, probabilities or a text.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Widths:
 
     @classmethod
     def parse(cls, text: str) -> Widths:
-        """Read a text.
+        """Read a distribution from its text form.
 
         ``fixed:4`` (always 4), ``geometric:0.3`` (P(k) = (1−α)α^(k−1), Zayats et al. (2024), (27)),
         ``poisson:2.5`` (Poisson of parameter 2.5 given that it isn't 0), ``uniform:16`` (1…16),

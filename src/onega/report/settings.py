@@ -96,7 +96,7 @@ class Settings:
 
     @property
     def why_replicated(self) -> str:
-        """Why the replicates are what they are, where that isn't the usual."""
+        """Why replicates are drawn from a model; empty if they are the log's weeks."""
         if self.replicates.resampled:
             return ""
         return (
@@ -262,7 +262,7 @@ def _draws(log: Workload, rng: Rng) -> Draws:
 
 
 def _thresholds(log: Workload, machine: Cluster, policy: str) -> tuple[float, float]:
-    """Half of, and the whole mean remaining work at the full clock."""
+    """Return half of the mean remaining work at the full clock, and all of it."""
     work = Measure.parse("mean_workload").evaluate(simulate(log, machine, policy))
     return work / 2, work
 

@@ -54,7 +54,7 @@ class Value:
         return abs(round(self.ours, self.digits) - round(self.printed, self.digits)) <= room
 
     def words(self) -> str:
-        """Write ours."""
+        """Write our value."""
         if self.ours is None or (isinstance(self.ours, float) and math.isnan(self.ours)):
             return "–"
         if isinstance(self.ours, str):
@@ -71,7 +71,7 @@ class Value:
         return self.printed if isinstance(self.printed, str) else f"{self.printed:.{self.digits}f}"
 
     def cell(self) -> Cell:
-        """Both, for a table."""
+        """Return both values as a cell of a table."""
         if self.printed is None:
             return Cell(self.words())
         return Cell(self.words(), self.printed_words(), self.agrees)

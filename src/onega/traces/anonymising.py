@@ -119,7 +119,7 @@ def _pseudonyms(workload: Workload, column: str, key: bytes) -> tuple[pl.Series,
 
 
 def _jobs(table: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-    """Give jobs numbers from 1 in the order of the table, and those that they come after."""
+    """Give jobs numbers from 1 in the order of the table, and ``after`` the new ones."""
     fresh = pl.int_range(1, table.height + 1, dtype=pl.Int64, eager=True).alias("job")
     known = table["job"].is_first_distinct()
     after = table["after"].replace_strict(

@@ -63,7 +63,7 @@ class Stretches:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Stretches of processors without a job, as the kernel tells them (see `Outcome`)."""
+    """Stretches of processors without a job, as the kernel returns them (see `Outcome`)."""
 
     kind: Ints
     since: Floats

@@ -41,7 +41,7 @@ def service_times(schedule: Schedule) -> Floats:
 
 
 def job_measures(schedule: Schedule, *, started: bool = False) -> tuple[Floats, Floats]:
-    """`JOB_MEASURES` of all jobs, or of those that started: a row each, NaN where there is none.
+    """Return `JOB_MEASURES` of all jobs, or of those that started, a row each (NaN: none).
 
     And their means. The bounded slowdown is max(1, response / max(service, τ)) with τ = 10 s
     (Feitelson and Rudolph 1998).
@@ -146,7 +146,7 @@ def machine_measures(schedule: Schedule, first: float, last: float) -> dict[str,
 
 
 def job_means(table: Floats, means: Floats) -> dict[str, float]:
-    """Means and quantiles of job measures, given as rows; the row of waits is put out of order."""
+    """Return means and quantiles of job measures, given as rows; reorders the row of waits."""
     named = {f"mean_{name}": float(mean) for name, mean in zip(JOB_MEASURES, means, strict=True)}
     median, p95, longest = _quantiles(table[JOB_MEASURES.index("wait")], (0.5, 0.95, 1.0))
     return {
@@ -159,7 +159,7 @@ def job_means(table: Floats, means: Floats) -> dict[str, float]:
 
 
 def _quantiles(values: Floats, levels: tuple[float, ...]) -> list[float]:
-    """Quantiles that interpolate linearly, the bits of `numpy.quantile`, which takes longer."""
+    """Return linearly interpolated quantiles, equal to `numpy.quantile` to the bit, but quicker."""
     if not values.size:
         return [np.nan] * len(levels)
     places = [(values.size - 1) * level for level in levels]

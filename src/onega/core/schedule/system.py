@@ -68,7 +68,7 @@ def system_table(schedule: Schedule) -> pl.DataFrame:
 
 
 def presence(schedule: Schedule) -> tuple[Floats, Floats]:
-    """Return when jobs came and when they left: jobs that were never submitted did neither."""
+    """Return when jobs came and when they left, of all jobs that were submitted."""
     submit, leave = schedule.workload.column("submit"), schedule.end
     if schedule.chronicle is None:
         return submit, leave
@@ -101,7 +101,7 @@ def _nonworking_counts(schedule: Schedule, time: Floats) -> dict[str, Ints]:
 
 
 def _work_left(schedule: Schedule, time: Floats, count: Counter, present: Floats) -> Floats:
-    """Remaining work of all jobs in the system: falls at R for each that is being worked on."""
+    """Return the remaining work of all jobs in the system; it falls at R for each that runs."""
     chronicle, rates = schedule.chronicle, schedule.rates
     if chronicle is None:
         submit = schedule.workload.column("submit")

@@ -22,7 +22,7 @@ CALENDAR = (-62_135_000_000, 253_402_000_000)
 
 @cache
 def time_zones() -> frozenset[str]:
-    """Return the names in the time zone database; to look takes hundreds of files."""
+    """Return the names in the time zone database; cached, as it reads hundreds of files."""
     return frozenset(available_timezones())
 
 
@@ -44,7 +44,7 @@ def local_zone(meta: Meta) -> tuple[tzinfo, str, str]:
 
 
 def local_moment(meta: Meta, seconds: float) -> datetime | None:
-    """Return when ``seconds`` after the epoch is in the machine's own time.
+    """Return the moment ``seconds`` after the epoch, in the machine's own time.
 
     None for a log without an epoch, and for times that no calendar has.
     """

@@ -62,7 +62,7 @@ number of nodes that a job had."""
 
 
 def demand_names(columns: Iterable[str]) -> tuple[str, ...]:
-    """Return the resources that some of a table's columns are demands of, in their order."""
+    """Return the resources that a table has columns of demands for, in their order."""
     return tuple(name.removeprefix(DEMAND) for name in columns if is_demand(name))
 
 

@@ -58,7 +58,7 @@ class Workload:
         object.__setattr__(self, "_made", {})
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what was made of the workload: it is made again where it is asked for."""
+        """Leave out cached results: they are made again when asked for."""
         return {"table": self.table, "meta": self.meta}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -140,7 +140,7 @@ class Workload:
         return self.cached((Workload.submissions,), make)
 
     def cached(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
-        """Return what ``make`` makes of this workload, made at the first call with this key.
+        """Return the result of ``make``, which is called once for each key and then cached.
 
         The key is a function and all that its result depends on beside the workload. The result is
         kept as long as the workload, for all runs of it on any thread, and must not be changed.
@@ -329,7 +329,7 @@ def _cast(values: pl.Series, dtype: pl.DataType | type[pl.DataType]) -> pl.Serie
 
 
 def _is_fine(frame: pl.DataFrame) -> bool:
-    """Tell quickly whether there is anything for `_check` to find."""
+    """Return True if `_check` would find nothing, by a quick look."""
     submit, runtime = frame["submit"], frame["runtime"]
     times = [np.abs(column.to_numpy()) <= LONGEST for column in (submit, runtime)]
     known = [frame.height, frame.height - runtime.null_count()]

@@ -103,7 +103,7 @@ class TradeOff(Plottable):
         return tuple(self.names[place] for place in on[np.argsort(cost[on], kind="stable")])
 
     def choices(self) -> dict[str, str]:
-        """Return the choices worth naming: what each is called → the machine."""
+        """Return the machines worth naming, by what each is best at."""
         cost, pain = self.means()
         front = self.front()
         places = np.array([self.names.index(name) for name in front])
@@ -373,7 +373,7 @@ def _short(k: float) -> str:
 
 
 def settings(machine: Cluster) -> dict[str, Any]:
-    """Return what tells machines of a grid apart."""
+    """Return the settings in which machines of a grid differ."""
     control = machine.rates
     return {
         "rates": "/".join(f"{rate:g}" for rate in control.rates),

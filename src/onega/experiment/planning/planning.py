@@ -276,7 +276,7 @@ def _group(machine: Cluster, number: str) -> int:
 
 
 def _machine(draws: Draws, cluster: Cluster | int | None, vary: str, load: float) -> Cluster:
-    """Return the machine; where its size is asked for and unknown, begin at what the work needs."""
+    """Return the machine; if its size is sought and unknown, the smallest for the work."""
     if cluster is None and draws.procs is None and vary == "procs":
         return Cluster(demand(draws, 1, load).smallest)
     return machine_of(draws, cluster)

@@ -187,7 +187,7 @@ def _ranges(begin: npt.NDArray[np.int64], size: npt.NDArray[np.int64]) -> npt.ND
 
 
 def _renumbered(table: pl.DataFrame) -> pl.DataFrame:
-    """Sort by submission, number from 1, and empty what spoke of the old order."""
+    """Sort by submission, number from 1, and empty waits and references between jobs."""
     ordered = table.sort("submit", maintain_order=True)
     return ordered.with_columns(
         pl.int_range(1, ordered.height + 1, dtype=pl.Int64, eager=True).alias("job"),

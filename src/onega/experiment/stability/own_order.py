@@ -156,7 +156,7 @@ class OwnOrder:
 
 
 def _repeats(start: Floats, size: int, longest: float) -> bool:
-    """Tell whether the last copy starts all its jobs as the one before, later by one time.
+    """Return True if the last copy starts its jobs as the one before did, all later by one time.
 
     If no job runs as long as a copy takes, jobs of one copy alone are in service when its last one
     starts; then the next copy finds what the last one found, and does the same.

@@ -215,7 +215,7 @@ def _measure(span: Span, plan: _Plan, mean_work: float | None, rng: Rng) -> Satu
 def _drawer(
     source: Source, mean_runtime: float | Mapping[int, float] | None, law: RuntimeLaw | str
 ) -> tuple[Draw, float | None]:
-    """Return what draws jobs, and their mean work if it is known."""
+    """Return a function that draws jobs, and their mean work if it is known."""
     if isinstance(source, Workload):
         jobs = usable_jobs(source)
         return _from_log(source), float(np.mean(jobs.procs * jobs.runtimes))
@@ -260,7 +260,7 @@ def _at_once(table: pl.DataFrame) -> Workload:
 
 
 def _length(source: Source, draw: Draw, procs: int, rng: Rng) -> int:
-    """Twenty times the jobs that fit side by side; of a log up to `LONG`."""
+    """Return n: twenty times the jobs that fit side by side; of a log up to `LONG`."""
     widths = draw(1000, generator(child(rng, 2**31))).column("procs")
     fitting = int(max(1000, 20 * procs / float(np.mean(widths))))
     return max(fitting, min(LONG, len(source))) if isinstance(source, Workload) else fitting

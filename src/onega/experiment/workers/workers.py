@@ -69,7 +69,7 @@ class Stop(Protocol):
     """Something that says whether tasks have been given up: an event."""
 
     def is_set(self) -> bool:
-        """Whether they have."""
+        """Whether tasks have been given up."""
         ...
 
 
@@ -131,14 +131,14 @@ def flow(submit: Callable[[Any], Any], items: Iterable[Any], ahead: int) -> Iter
 
     hand_out(ahead)
     while places:
-        future = taken(done)
+        future = next_done(done)
         place, _ = places.pop(id(future))
         hand_out(1)
         yield finished(place, future.result)
 
 
-def taken(queue: SimpleQueue[T]) -> T:
-    """Wait for the next in a queue, so that Ctrl-C gets through.
+def next_done(queue: SimpleQueue[T]) -> T:
+    """Wait for the next item of a queue, in a way that Ctrl-C interrupts.
 
     Polars has a handler for it after which the system takes up waiting again (SA_RESTART), and
     Python, which wakes up only between two waits, would never notice.

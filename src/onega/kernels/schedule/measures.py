@@ -34,7 +34,7 @@ class Times(NamedTuple):
 
 
 class Stretches(NamedTuple):
-    """So many processors (``procs``) from ``since`` ``until``."""
+    """``procs`` processors over [since, until)."""
 
     since: Floats
     until: Floats

@@ -27,7 +27,7 @@ class AccuracyClass(NamedTuple):
 
 
 class FrequentEstimate(NamedTuple):
-    """One value that users like to give."""
+    """One of the estimates that users give most often."""
 
     estimate: float
     jobs: int

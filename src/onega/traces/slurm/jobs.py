@@ -290,7 +290,7 @@ def _fold_components(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
 
 
 def _finished(frame: pl.DataFrame) -> pl.DataFrame:
-    """Tell jobs that hadn't finished: their run time isn't known yet, or is too short."""
+    """Mark jobs that hadn't finished: their run time isn't known yet, or is too short."""
     if "start" in frame.columns and "runtime" in frame.columns:
         # A job that never started has no run time; sacct says 0.
         started = pl.col("start").is_not_null() | (pl.col("runtime") > 0)

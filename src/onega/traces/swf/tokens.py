@@ -108,7 +108,7 @@ class Scratch:
         self.make_room(0)
 
     def make_room(self, rows: int) -> None:
-        """Have room for at least so many rows."""
+        """Allocate room for so many rows."""
         self.values = np.empty((FIELDS, rows))
         self.places = np.empty((2, rows), dtype=np.int64)
 

@@ -133,7 +133,7 @@ def parquet_content(
 
 
 def _check_text(frame: pl.DataFrame, limits: Limits) -> None:
-    """Refuse text that is kept once in the file and in memory, but would be written out often."""
+    """Refuse text that is stored once, but grows past the limit when it is written out."""
     texts = (column for column in frame.iter_columns() if column.dtype == pl.String)
     if sum(int(column.str.len_bytes().sum()) for column in texts) > limits.size:
         raise TooMuchError(f"holds more than {limits.size:,} bytes of text, the limit in force")
@@ -235,7 +235,7 @@ def _require(chosen: dict[str, ColumnSpec], names: list[str], path: str | os.Pat
 
 
 class _Columns:
-    """Reads each chosen column by what it is."""
+    """Reads each chosen column: times, durations, memory, names, states or numbers."""
 
     def __init__(
         self,
@@ -336,7 +336,7 @@ class _Columns:
         return mapped.zip_with(~rest, slurm), unfinished
 
     def _from_gaps(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Submit times by adding gaps; the earliest is 0."""
+        """Add up gaps to submit times; the earliest is 0."""
         gaps = table["gap"]
         missing = gaps.is_null()
         source = Source(self.path, self.frame[LINE], "gap")
