@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
@@ -19,10 +18,6 @@ if TYPE_CHECKING:
     from onega.comparison.compare_models import ModelComparison
 
 _LAGS: Final = tuple(range(1, 51))
-
-
-def _between(values: Any) -> tuple[float, float]:  # noqa: ANN401
-    return float(np.min(values)), float(np.max(values))
 
 
 def cdf(result: Comparison | ModelComparison) -> go.Figure:
@@ -39,7 +34,9 @@ def cdf(result: Comparison | ModelComparison) -> go.Figure:
                 mode="lines", showlegend=column == 1, line={**_line(place), "shape": "hv"},
                 hovertemplate=f"%{{y:.1f}} % at most %{{x:,.4~r}} {unit}<extra>{side.name}</extra>",
             )  # fmt: skip
-    figure.update_xaxes(power_axis("width", "processors", _between(real.procs)), col=1)
+    figure.update_xaxes(
+        power_axis("width", "processors", (real.procs.min(), real.procs.max())), col=1
+    )
     figure.update_xaxes(nticks=8, tickangle=0, col=1)
     figure.update_xaxes(time_axis("run time"), col=2)
     figure.update_xaxes(time_axis("gap between submissions"), col=3)

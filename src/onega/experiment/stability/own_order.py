@@ -28,7 +28,7 @@ from onega.core.workload.workload import Workload
 from onega.kernels.pool.recursion import Customers, concurrent, make_vector
 from onega.queueing.constant import LARGEST
 from onega.queueing.estimates import usable_jobs
-from onega.queueing.intervals import batch_half_width
+from onega.queueing.intervals import factor_interval
 from onega.queueing.verdict import Usable
 
 BUDGET: Final = 500_000
@@ -151,8 +151,7 @@ class OwnOrder:
         if between.mean() <= 0:
             return None
         influence = between / between.mean() - self.gaps / self.gaps.mean()
-        reach = math.exp(batch_half_width(influence, confidence))
-        return ratio / reach, ratio * reach
+        return factor_interval(ratio, influence, confidence)
 
 
 def _repeats(start: Floats, size: int, longest: float) -> bool:
