@@ -48,9 +48,9 @@ def extremes(time: Floats, values: Floats, points: int = POINTS) -> Ints:
     return np.unique(np.concatenate([first, order[first], order[last], last]))
 
 
-def nice_span(length: float, bins: int = BINS) -> float:
-    """Return the shortest usual length of time that cuts ``length`` into at most ``bins``."""
-    return next((span for span in NICE_SPANS if length / span <= bins), length / bins)
+def nice_span(length: float) -> float:
+    """Return the shortest usual length of time that cuts ``length`` into at most `BINS`."""
+    return next((span for span in NICE_SPANS if length / span <= BINS), length / BINS)
 
 
 def means(time: Floats, values: Floats, edges: Floats) -> Floats:
@@ -62,9 +62,9 @@ def means(time: Floats, values: Floats, edges: Floats) -> Floats:
         return np.where(inside > 0, np.diff(at) / inside, np.nan)
 
 
-def bins(time: Floats, count: int = BINS) -> tuple[Floats, float]:
+def bins(time: Floats) -> tuple[Floats, float]:
     """Return edges that cover the times, at multiples of a usual length, and that length."""
-    span = nice_span(max(float(time[-1] - time[0]), 1.0), count)
+    span = nice_span(max(float(time[-1] - time[0]), 1.0))
     first, last = np.floor(time[0] / span), np.ceil(time[-1] / span)
     return np.arange(first, max(last, first + 1) + 1) * span, span
 
