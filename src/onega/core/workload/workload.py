@@ -19,9 +19,11 @@ from onega.core.workload.schema import (
     DEMAND,
     JOB_TABLE,
     NAMED,
+    NUMBERED,
     REQUIRED,
     demand_names,
     is_demand,
+    renumbered,
 )
 from onega.core.workload.tables import AMOUNT, TableLike, not_amounts
 
@@ -82,9 +84,7 @@ class Workload:
                 shift = part.meta.epoch - first.epoch
             tables.append(table.with_columns(pl.col("submit") + shift))
         joined = pl.concat(tables, how="diagonal").sort("submit", maintain_order=True)
-        ids = pl.int_range(1, joined.height + 1, dtype=pl.Int64, eager=True).alias("job")
-        # Ids change, so references between jobs would point at other jobs.
-        joined = joined.with_columns(ids, pl.lit(None, dtype=pl.Int64).alias("after"))
+        joined = renumbered(joined)
         sizes = [part.meta.procs for part in parts if part.meta.procs is not None]
         note = f"concat of {len(parts)} workloads, {joined.height} jobs"
         return cls(joined, first.noting(note, procs=max(sizes, default=None), labels=labels))
@@ -310,9 +310,7 @@ def _columns(frame: pl.DataFrame) -> Sequence[pl.Expr | pl.Series]:
         if name in frame.columns:
             columns.append(_cast(frame[name], dtype))
         elif name == "job":
-            columns.append(
-                pl.int_range(1, frame.height + 1, dtype=pl.Int64, eager=True).alias("job")
-            )
+            columns.append(NUMBERED)
         else:
             columns.append(pl.lit(None, dtype=dtype).alias(name))
     return columns

@@ -28,7 +28,7 @@ from onega.core.machine.sleep import Sleep
 from onega.core.plotting import Plottable
 from onega.core.policy import Policy
 from onega.core.renamed import renamed
-from onega.core.rng import Rng, describe_seed
+from onega.core.rng import Rng
 from onega.core.schedule.warmup import Warmup
 from onega.core.types import Floats, Progress
 from onega.experiment.planning.targets import Measure, Target, parse_targets, whole_run
@@ -256,8 +256,7 @@ def trade_off(
         tell = progress
         trials.progress = lambda done: tell(done / total)
     found = trials.run_cases(experiment.cases)
-    note = f"{replicates} replicates of {draws.describe()}, rng={describe_seed(draws.seed)}"
-    together = collect(trials.experiment, found, level=confidence, provenance=(note,))
+    together = collect(trials.experiment, found, level=confidence)
     return TradeOff(
         dict(machines), together, *axes, targets, trials.judge_all(found), confidence, trials.runs
     )

@@ -26,6 +26,7 @@ from onega.core.errors import ExperimentError, suggest
 from onega.core.renamed import renamed
 from onega.core.rng import Rng, describe_seed, generator, seed_sequence
 from onega.core.units import SECONDS, humanise_seconds
+from onega.core.workload.schema import renumbered
 from onega.core.workload.workload import Workload
 
 WEEK: Final = SECONDS["w"]
@@ -82,7 +83,7 @@ def resample(
     draw = _by_weeks if by == "weeks" else _by_users
     table, note = draw(workload, generator(seed), factor)
     return Workload(
-        _renumbered(table),
+        renumbered(table.sort("submit", maintain_order=True), "think", "wait"),
         workload.meta.noting(f"resampled by {by}: {note}, rng={describe_seed(seed)}"),
     )
 
@@ -184,14 +185,3 @@ def _ranges(begin: npt.NDArray[np.int64], size: npt.NDArray[np.int64]) -> npt.ND
     """Join begin[i] … begin[i]+size[i]−1 over all i."""
     start = np.repeat(begin - (np.cumsum(size) - size), size)
     return start + np.arange(int(size.sum()))
-
-
-def _renumbered(table: pl.DataFrame) -> pl.DataFrame:
-    """Sort by submission, number from 1, and empty waits and references between jobs."""
-    ordered = table.sort("submit", maintain_order=True)
-    return ordered.with_columns(
-        pl.int_range(1, ordered.height + 1, dtype=pl.Int64, eager=True).alias("job"),
-        pl.lit(None, dtype=pl.Int64).alias("after"),
-        pl.lit(None, dtype=pl.Float64).alias("think"),
-        pl.lit(None, dtype=pl.Float64).alias("wait"),
-    )

@@ -27,6 +27,7 @@ from onega.core.errors import QueueingError
 from onega.core.intervals import mean_interval
 from onega.core.rng import Rng, child, generator, seed_sequence
 from onega.core.types import Progress
+from onega.core.workload.schema import renumbered
 from onega.core.workload.workload import Workload
 from onega.queueing.estimates import usable_jobs
 from onega.queueing.intervals import check_confidence
@@ -248,15 +249,7 @@ def _from_log(log: Workload) -> Draw:
 
 def _at_once(table: pl.DataFrame) -> Workload:
     """Put all jobs into the queue at time 0, without dependences between them."""
-    ids = pl.int_range(1, table.height + 1, dtype=pl.Int64, eager=True).alias("job")
-    return Workload(
-        table.with_columns(
-            ids,
-            pl.lit(0.0).alias("submit"),
-            pl.lit(None, dtype=pl.Int64).alias("after"),
-            pl.lit(None, dtype=pl.Float64).alias("think"),
-        )
-    )
+    return Workload(renumbered(table, "think").with_columns(submit=pl.lit(0.0)))
 
 
 def _length(source: Source, draw: Draw, procs: int, rng: Rng) -> int:
