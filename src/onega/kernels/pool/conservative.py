@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.jit import inlined, part
+from onega.kernels.jit import part
 from onega.kernels.pool.engine import clock
 from onega.kernels.pool.processors import State, start_job
 from onega.kernels.structures.profile import (
@@ -28,7 +28,7 @@ from onega.kernels.structures.waiting_line import (
 from onega.kernels.types import Floats
 
 
-@inlined
+@part
 def pass_conservative(state: State) -> None:
     """Conservative backfilling: everybody has a reservation, made anew in queue order.
 
