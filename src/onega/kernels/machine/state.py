@@ -36,7 +36,7 @@ import numpy as np
 
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.heap import Heap
-from onega.kernels.types import Floats, Ints, Records
+from onega.kernels.types import Floats, Records
 
 Record = np.record
 KeyFunction = Callable[[float, float, float, float], float]
@@ -56,8 +56,8 @@ CLOCK = record(
     work_waiting=REAL, ends_running=REAL,
     # Jobs that wait, hold processors, are in launch, have left, wait for another's end.
     waiting=WHOLE, holding=WHOLE, launching=WHOLE, gone=WHOLE, pending=WHOLE,
-    # Next rows of the tables; reservations that are on.
-    next_job=WHOLE, next_row=WHOLE, next_begin=WHOLE, next_end=WHOLE, next_step=WHOLE,
+    # Next rows of the tables.
+    next_job=WHOLE, next_row=WHOLE, next_dated=WHOLE,
     # The next start's number; spare slots and links; running jobs with an expected end.
     sequence=WHOLE, spare_slot=WHOLE, spare_link=WHOLE, ends=WHOLE,
     # Whether a pass is due; lines of the logs; the job with a bad key.
@@ -69,8 +69,7 @@ CLOCK = record(
 )  # fmt: skip
 
 RULES = record(
-    jobs=WHOLE, shared=WHOLE, nodes=WHOLE, parts=WHOLE, limits=WHOLE,
-    pooled=WHOLE, sleeps=WHOLE, wake_ahead=WHOLE, on_interrupt=WHOLE, checkpoint=REAL,
+    limits=WHOLE, pooled=WHOLE, sleeps=WHOLE, wake_ahead=WHOLE, on_interrupt=WHOLE, checkpoint=REAL,
     factors=WHOLE, age=REAL, max_age=REAL, job_size=REAL, fair_share=REAL, queue=REAL,
     half_life=REAL, period=REAL, machine=REAL,
     keeps=WHOLE,
@@ -131,11 +130,11 @@ END = record(time=REAL, slot=WHOLE)
 PLAN = record(
     stale=WHOLE, number=WHOLE, changes=WHOLE, dips=WHOLE, started=WHOLE, empty=WHOLE,
     first=REAL, first_dip=REAL, last_dip=REAL, rate=REAL,
-    until=REAL, begin_row=WHOLE, end_row=WHOLE, step_row=WHOLE, room=WHOLE,
+    until=REAL, row=WHOLE, room=WHOLE,
 )  # fmt: skip
 """``first``: when its first reservation is due; ``number`` of the plan, counted up;
 dips of nodes lie in [``first_dip``, ``last_dip``]; the calendar is in it up to ``until``, rows from
-``…_row`` on are not; ``room``: chunks that the last placement that failed found room for;
+``row`` on are not; ``room``: chunks that the last placement that failed found room for;
 ``empty``: whether a reservation has no length, so that others may start in its way; ``rate``: that
 of the work clock, by which the calendar's times are told."""
 
@@ -156,25 +155,28 @@ COUNTED = record(plan=WHOLE, now=WHOLE, later=WHOLE, until=REAL)
 ``until`` or longer. A plan only fills up, so that this holds as long as the plan does."""
 
 EVENT = record(time=REAL, code=WHOLE, job=WHOLE, node=WHOLE)
-BOOKED = record(begin=REAL, end=REAL, node=WHOLE)
-STEP = record(time=REAL, resource=WHOLE, capacity=REAL, number=WHOLE)
+DATED = record(
+    time=REAL, node=WHOLE, sign=REAL, resource=WHOLE, capacity=REAL, number=WHOLE
+)  # fmt: skip
+"""A line of the calendar: amounts of a ``node``, in a row of the same number, come free (``sign``
+1) or are withheld (−1); or (node −1) a machine-wide ``resource``, ``number`` of the cluster's, has
+a new ``capacity``."""
+
 USER = record(share=REAL, usage=REAL, since=REAL, held=REAL, factor=REAL, factor_at=REAL)
 LIMIT = record(jobs=WHOLE, procs=WHOLE)
 STATE_OF_SLEEP = record(timeout=REAL, delay=REAL)
 IDLE = record(since=REAL, procs=WHOLE)
 ATTEMPT = record(job=WHOLE, start=REAL, wake=REAL, begin=REAL, end=REAL)
 LOGGED = record(time=REAL, event=WHOLE, job=WHOLE, node=WHOLE)
-STRETCH = record(since=REAL, until=REAL, kind=WHOLE, procs=WHOLE, depth=WHOLE, node=WHOLE)
+STRETCH = record(kind=WHOLE, since=REAL, until=REAL, procs=WHOLE, depth=WHOLE, node=WHOLE)
 
 
 class Tables(NamedTuple):
-    """What is known beforehand: events, reservations (by begin, by end) and steps of capacities."""
+    """What is known beforehand: events, the calendar and its amounts, draws of the rate control."""
 
     events: Records
-    booked: Records
+    calendar: Records
     amounts: Floats
-    by_end: Ints
-    steps: Records
     draws: Floats
 
 

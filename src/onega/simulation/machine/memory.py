@@ -10,7 +10,7 @@ from onega.kernels.machine import codes, state
 from onega.kernels.machine.state import Logs, Machine, Planned, Tables
 from onega.kernels.pool.engine import DUE, SWITCH
 from onega.kernels.structures.heap import make_heap
-from onega.simulation.machine.problem import Outcome, Problem
+from onega.simulation.machine.problem import Calendar, Outcome, Problem
 from onega.simulation.machine.reduce import reduced
 from onega.simulation.pool.setup import CONTROL_CODES, make_levels
 
@@ -122,10 +122,6 @@ class _Layout:
         problem, sleep, factors = self.problem, self.problem.sleep, self.problem.multifactor
         rules = np.zeros(1, state.RULES)
         given: dict[str, float] = {
-            "jobs": self.jobs,
-            "shared": problem.nodes.shared.size,
-            "nodes": self.hosts.size,
-            "parts": self.parts,
             "limits": problem.account_jobs.size,
             "pooled": problem.nodes.pooled,
             "sleeps": 0 if sleep is None else sleep.timeout.size,
@@ -248,16 +244,26 @@ class _Layout:
         for name in ("time", "code", "job"):
             table[name] = getattr(events, name)
         table["node"] = self._place_of(events.node)
-        real = calendar.end > np.maximum(calendar.begin, self.problem.t0)
-        booked = np.zeros(int(real.sum()), state.BOOKED)
-        booked["begin"], booked["end"] = calendar.begin[real], calendar.end[real]
-        booked["node"] = self._place_of(calendar.node[real])
-        steps = np.zeros(calendar.step_time.size, state.STEP)
-        steps["time"], steps["capacity"] = calendar.step_time, calendar.step_capacity
-        steps["resource"], steps["number"] = calendar.step_resource, self.step_numbers
-        amounts = _floats(calendar.amount[real])
-        by_end = np.argsort(booked["end"], kind="stable")
-        return Tables(table, booked, amounts, by_end, steps, draws)
+        return Tables(table, *self._calendar(calendar), draws)
+
+    def _calendar(self, given: Calendar) -> tuple[Array, Floats]:
+        """Put ends, begins and steps, in this order, into the order of time, with amounts."""
+        t0 = self.problem.t0
+        real = np.flatnonzero(given.end > np.maximum(given.begin, t0))
+        ends = np.zeros(real.size, state.DATED)
+        ends["node"], ends["resource"] = self._place_of(given.node[real]), -1
+        begins = ends.copy()
+        ends["time"], ends["sign"] = given.end[real], 1.0
+        begins["time"], begins["sign"] = given.begin[real], -1.0
+        steps = np.zeros(given.step_time.size, state.DATED)
+        steps["time"], steps["capacity"], steps["node"] = given.step_time, given.step_capacity, -1
+        steps["resource"], steps["number"] = given.step_resource, self.step_numbers
+        amount = given.amount[real]
+        none = np.zeros((steps.size, amount.shape[1]))
+        everything = np.concatenate([ends, begins, steps])
+        everything["time"] = np.maximum(everything["time"], t0)
+        order = np.argsort(everything["time"], kind="stable")
+        return everything[order], _floats(np.concatenate([amount, amount, none])[order])
 
     def _place_of(self, numbers: Array) -> Array:
         """Return where nodes stand here; −1 stays."""
@@ -358,25 +364,11 @@ def _doubled(array: Array) -> Array:
 def outcome(machine: Machine) -> Outcome:
     """Bring together what happened."""
     jobs, clock, logs = machine.jobs, machine.clock[0], machine.logs
-    attempts = logs.attempts[: int(clock["sequence"])]
-    lines = logs.lines[: int(clock["logged"])]
-    parts = logs.stretches[: int(clock["stretches"])]
-    switches = logs.switches[: int(clock["switches"])]
+    names = ("submitted", "start", "end", "state", "option", "lost")
     return Outcome(
-        submit=np.ascontiguousarray(jobs["submitted"]),
-        start=np.ascontiguousarray(jobs["start"]),
-        end=np.ascontiguousarray(jobs["end"]),
-        state=np.ascontiguousarray(jobs["state"]),
-        option=np.ascontiguousarray(jobs["option"]),
-        lost_work=np.ascontiguousarray(jobs["lost"]),
-        **{f"attempt_{name}": attempts[name] for name in ("job", "start", "wake", "begin", "end")},
-        **{f"log_{name}": lines[name] for name in ("time", "event", "job", "node")},
-        part_kind=parts["kind"],
-        part_since=parts["since"],
-        part_until=parts["until"],
-        part_count=parts["procs"],
-        part_depth=parts["depth"],
-        part_node=parts["node"],
-        switch_time=switches["time"],
-        switch_level=switches["level"],
+        *(np.ascontiguousarray(jobs[name]) for name in names),
+        attempts=logs.attempts[: clock["sequence"]],
+        log=logs.lines[: clock["logged"]],
+        parts=logs.stretches[: clock["stretches"]],
+        switches=logs.switches[: clock["switches"]],
     )

@@ -84,7 +84,7 @@ def _pieces(problem: Problem, outcome: Outcome, by_arrival: Ints | None) -> Piec
     """Return all stretches on processors, as they began; None if each job has at most one."""
     if problem.calendar.begin.size == 0 and (problem.events.code == LEAVE).all():
         return None  # nothing that interrupts anybody
-    job, start, end = outcome.attempt_job, outcome.attempt_start, outcome.attempt_end
+    job, start, end = outcome.attempts["job"], outcome.attempts["start"], outcome.attempts["end"]
     started = np.count_nonzero(np.isfinite(outcome.start))
     if job.size == started and np.array_equal(outcome.end[job], end):
         return None
@@ -128,8 +128,7 @@ def _as_run(
 
 
 def _history(problem: Problem, outcome: Outcome) -> RateHistory:
-    if outcome.switch_time.size == 0:
+    switches = outcome.switches
+    if switches.size == 0:
         return RateHistory(np.array([problem.t0]), np.zeros(1, np.int64), problem.rates.rates)
-    return RateHistory.joined(
-        problem.t0, outcome.switch_time, outcome.switch_level, problem.rates.rates
-    )
+    return RateHistory.joined(problem.t0, switches["time"], switches["level"], problem.rates.rates)
