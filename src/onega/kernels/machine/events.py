@@ -156,7 +156,7 @@ def _calendar(m: Machine) -> None:
             resource.free += dated.capacity - resource.capacity
             resource.capacity = dated.capacity
             note(m, codes.CAPACITY, NONE, NONE)
-            m.logs.lines[clock.logged - 1].node = dated.number
+            m.logs.lines[clock.logged - 1].node = dated.resource
 
 
 @compiled

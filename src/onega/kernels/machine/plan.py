@@ -22,7 +22,7 @@ import numpy as np
 from onega.kernels.jit import compiled, part
 from onega.kernels.machine.calendar import look_ahead, next_row
 from onega.kernels.machine.changes import add_change, apply_change, apply_end, begin_later
-from onega.kernels.machine.dips import dip_reserved, lower_dips
+from onega.kernels.machine.dips import dip_links, lower_dips
 from onega.kernels.machine.nodes import drop_links, held_by, keep_found
 from onega.kernels.machine.placement import place
 from onega.kernels.machine.state import NONE, PLENTY, Machine, Record
@@ -212,8 +212,8 @@ def reserve(m: Machine, partition: int, option: int, begin: float, until: float)
         change.partition = partition
         change.held = held
     if until > begin:
+        dip_links(m, link, begin)
         lower_dips(m, part, link, option, begin, until)
-        dip_reserved(m, part, link, option, begin)
     else:
         plan.empty = 1
     plan.first = min(plan.first, begin)

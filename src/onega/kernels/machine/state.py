@@ -155,12 +155,9 @@ COUNTED = record(plan=WHOLE, now=WHOLE, later=WHOLE, until=REAL)
 ``until`` or longer. A plan only fills up, so that this holds as long as the plan does."""
 
 EVENT = record(time=REAL, code=WHOLE, job=WHOLE, node=WHOLE)
-DATED = record(
-    time=REAL, node=WHOLE, sign=REAL, resource=WHOLE, capacity=REAL, number=WHOLE
-)  # fmt: skip
+DATED = record(time=REAL, node=WHOLE, sign=REAL, resource=WHOLE, capacity=REAL)
 """A line of the calendar: amounts of a ``node``, in a row of the same number, come free (``sign``
-1) or are withheld (−1); or (node −1) a machine-wide ``resource``, ``number`` of the cluster's, has
-a new ``capacity``."""
+1) or are withheld (−1); or (node −1) a machine-wide ``resource`` has a new ``capacity``."""
 
 USER = record(share=REAL, usage=REAL, since=REAL, held=REAL, factor=REAL, factor_at=REAL)
 LIMIT = record(jobs=WHOLE, procs=WHOLE)

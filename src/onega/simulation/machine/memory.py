@@ -11,7 +11,6 @@ from onega.kernels.machine.state import Logs, Machine, Planned, Tables
 from onega.kernels.pool.engine import DUE, SWITCH
 from onega.kernels.structures.heap import make_heap
 from onega.simulation.machine.problem import Calendar, Outcome, Problem
-from onega.simulation.machine.reduce import reduced
 from onega.simulation.pool.setup import CONTROL_CODES, make_levels
 
 LOG_ROOM = 1 << 14
@@ -25,16 +24,14 @@ NO_LIMIT = np.iinfo(np.int64).max // 4
 
 def make_machine(problem: Problem) -> Machine:
     """Lay out the records of a run; nothing has happened yet."""
-    cores, steps = problem.nodes.capacity[:, 0], problem.calendar.step_resource
-    return _Layout(reduced(problem), cores, steps).machine()
+    return _Layout(problem).machine()
 
 
 class _Layout:
     """What the parts of a machine's records need to know of each other."""
 
-    def __init__(self, problem: Problem, cores: Floats, step_numbers: Ints) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.cores, self.step_numbers = cores, step_numbers
         self.jobs = problem.jobs.submit.size
         self.parts = problem.partitions.order.size
         # The nodes of each partition stand together.
@@ -128,7 +125,7 @@ class _Layout:
             "wake_ahead": sleep is not None and sleep.wake_ahead,
             "on_interrupt": problem.on_interrupt,
             "checkpoint": problem.checkpoint,
-            "machine": float(self.cores.sum()),
+            "machine": float(self.capacity[:, 0].sum()),
             "keeps": self._keeps(),
         }
         if factors is not None:
@@ -215,7 +212,7 @@ class _Layout:
         table["timer"], table["link"] = np.inf, -1
         if not problem.nodes.pooled or problem.sleep is None:
             return table, np.zeros(0, state.IDLE)
-        widths = self.cores[self.numbers].astype(np.int64) + 4
+        widths = self.capacity[:, 0].astype(np.int64) + 4
         table["stack"] = widths.cumsum() - widths
         table["entries"] = 1
         idle = np.zeros(int(widths.sum()), state.IDLE)
@@ -226,7 +223,7 @@ class _Layout:
     def _nodes(self) -> Array:
         nodes = np.zeros(self.hosts.size, state.NODE)
         nodes["partition"], nodes["number"] = self.hosts, self.numbers
-        nodes["cores"] = self.cores[self.numbers]
+        nodes["cores"] = self.capacity[:, 0]
         nodes["up"] = nodes["usable"] = 1
         nodes["since"] = self.problem.t0
         nodes["dips"] = -1
@@ -257,7 +254,7 @@ class _Layout:
         begins["time"], begins["sign"] = given.begin[real], -1.0
         steps = np.zeros(given.step_time.size, state.DATED)
         steps["time"], steps["capacity"], steps["node"] = given.step_time, given.step_capacity, -1
-        steps["resource"], steps["number"] = given.step_resource, self.step_numbers
+        steps["resource"] = given.step_resource
         amount = given.amount[real]
         none = np.zeros((steps.size, amount.shape[1]))
         everything = np.concatenate([ends, begins, steps])
@@ -364,11 +361,19 @@ def _doubled(array: Array) -> Array:
 def outcome(machine: Machine) -> Outcome:
     """Bring together what happened."""
     jobs, clock, logs = machine.jobs, machine.clock[0], machine.logs
-    names = ("submitted", "start", "end", "state", "option", "lost")
+    submit, start, end, became, option, lost = (
+        np.ascontiguousarray(jobs[name])
+        for name in ("submitted", "start", "end", "state", "option", "lost")
+    )
     return Outcome(
-        *(np.ascontiguousarray(jobs[name]) for name in names),
-        attempts=logs.attempts[: clock["sequence"]],
-        log=logs.lines[: clock["logged"]],
-        parts=logs.stretches[: clock["stretches"]],
-        switches=logs.switches[: clock["switches"]],
+        submit,
+        start,
+        end,
+        became,
+        option,
+        lost,
+        logs.attempts[: clock["sequence"]],
+        logs.lines[: clock["logged"]],
+        logs.stretches[: clock["stretches"]],
+        logs.switches[: clock["switches"]],
     )
