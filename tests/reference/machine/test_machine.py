@@ -251,7 +251,7 @@ def test_queues_go_by_rank_and_accounts_are_skipped_when_full():
 
 
 def test_multifactor_favours_who_used_less():
-    weights = {"age": 0.0, "max_age": 1.0, "size": 0.0, "fair_share": 1.0, "queue": 0.0}
+    weights = {"age": 0.0, "max_age": 1.0, "job_size": 0.0, "fair_share": 1.0, "queue": 0.0}
     rule = Multifactor(**weights, half_life=10.0, period=0.0, shares=np.array([0.5, 0.5]))
     jobs = [job(0, 4, 5, user=0), job(1, 4, 1, user=0), job(2, 4, 1, user=1)]
     out = simulate(jobs, policies=[("multifactor", None)], multifactor=rule)

@@ -14,7 +14,7 @@ import numpy as np
 from onega.kernels.jit import compiled, part
 from onega.kernels.machine.codes import BEST_FIT, FIRST_FIT, SPREAD
 from onega.kernels.machine.sleep import depth_of
-from onega.kernels.machine.state import NONE, PLENTY, Machine, Record
+from onega.kernels.machine.state import PLENTY, Machine, Record
 from onega.kernels.types import Floats
 
 
@@ -83,19 +83,19 @@ def _find_room(
 def _take_in_order(m: Machine, left: int, by_room: bool) -> None:  # noqa: FBT001
     """Take nodes by what fits on them, the least first (best fit), awake ones, then by number."""
     found, count, depths = m.planned.found, m.clock[0].found, m.rules[0].sleeps + 1
+    following = beyond = PLENTY * (depths + 1)
     for k in range(count):
         found[k].chunks = 0
         found[k].rank = depth_of(m, found[k].node) + (found[k].room * depths if by_room else 0)
-    level = NONE
+        following = min(following, found[k].rank)
     while left > 0:
-        done, level = level, PLENTY * (depths + 1)
-        for k in range(count):
-            if done < found[k].rank < level:
-                level = found[k].rank
+        level, following = following, beyond
         for k in range(count):
             if found[k].rank == level:
                 found[k].chunks = min(found[k].room, left)
                 left -= found[k].chunks
+            elif level < found[k].rank < following:
+                following = found[k].rank
 
 
 @compiled

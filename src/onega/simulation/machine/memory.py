@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import numpy.typing as npt
 
@@ -106,9 +108,7 @@ class _Layout:
         problem = self.problem
         clock = np.zeros(1, state.CLOCK)
         control = problem.rates
-        clock["now"] = clock["epoch"] = clock["keys_due"] = (
-            problem.t0
-        )  # the work clock counts from 0
+        clock["now"] = clock["epoch"] = clock["keys_due"] = problem.t0  # that of work is at 0
         clock["rate"], clock["control"] = control.rates[0], CONTROL_CODES[control.kind]
         clock["p_low"], clock["p_high"] = control.p_low, control.p_high
         clock["pending"] = problem.jobs.followers.size
@@ -129,16 +129,8 @@ class _Layout:
             "keeps": self._keeps(),
         }
         if factors is not None:
-            given |= {
-                "factors": 1,
-                "age": factors.age,
-                "max_age": factors.max_age,
-                "job_size": factors.size,
-                "fair_share": factors.fair_share,
-                "queue": factors.queue,
-                "half_life": factors.half_life,
-                "period": factors.period,
-            }
+            names = (one.name for one in fields(factors) if one.name != "shares")
+            given |= {"factors": 1, **{name: getattr(factors, name) for name in names}}
         for name, value in given.items():
             rules[name] = value
         return rules
@@ -296,10 +288,8 @@ class _Layout:
         """Lay out the limits; the first is none."""
         limits = np.zeros(1 + self.problem.account_jobs.size, state.LIMIT)
         limits["jobs"][0] = limits["procs"][0] = NO_LIMIT
-        limits["jobs"][1:], limits["procs"][1:] = (
-            self.problem.account_jobs,
-            self.problem.account_procs,
-        )
+        limits["jobs"][1:] = self.problem.account_jobs
+        limits["procs"][1:] = self.problem.account_procs
         return limits
 
     def _sleep(self) -> Array:
@@ -316,7 +306,7 @@ def _floats(values: npt.ArrayLike) -> Floats:
 
 def _kinds(chunk: Floats) -> tuple[Floats, Ints | int]:
     """Return the different rows, and which one each option has."""
-    if chunk.strides[0] == 0 or (chunk == chunk[:1]).all():
+    if all((column == column[0]).all() for column in chunk.T):
         return _floats(chunk[:1]), 0
     kind: Ints = np.zeros(len(chunk), np.int64)
     for column in chunk.T:
@@ -327,7 +317,7 @@ def _kinds(chunk: Floats) -> tuple[Floats, Ints | int]:
 
 
 def _link_children(jobs: Array, after: Ints, followers: Ints) -> None:
-    """Chain those who wait for the same job's end, by row."""
+    """Chain the jobs that wait for the same one's end, by row."""
     for row in followers[::-1].tolist():
         parent = int(after[row])
         jobs["sibling"][row] = jobs["child"][parent]

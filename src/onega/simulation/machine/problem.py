@@ -150,7 +150,7 @@ class Multifactor:
 
     Attributes
     ----------
-    age, max_age, size, fair_share, queue
+    age, max_age, job_size, fair_share, queue
         Weights, and the age at which its term is full, seconds.
     half_life, period
         Of usage; between evaluations (0: at every pass).
@@ -160,7 +160,7 @@ class Multifactor:
 
     age: float
     max_age: float
-    size: float
+    job_size: float
     fair_share: float
     queue: float
     half_life: float
