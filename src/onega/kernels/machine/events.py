@@ -99,7 +99,7 @@ def _job_event(m: Machine, code: int, number: int) -> bool:
 
 @compiled
 def _change(m: Machine) -> None:
-    """Something has changed for everybody."""
+    """Note that the machine has changed: a pass is due, and the plan is made anew."""
     m.clock[0].pass_due = 1
     m.planned.plan[0].stale = 1
 

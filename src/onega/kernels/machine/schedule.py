@@ -86,7 +86,7 @@ def _soonest(m: Machine, part: Record, job: Record, first: int, count: int) -> i
 
 @compiled
 def _decide(m: Machine, partition: int, number: int) -> int:
-    """Start a job, reserve for it, or let it wait; tell whether it blocks those behind it."""
+    """Start a job, reserve for it, or let it wait; tell whether it blocks the jobs behind it."""
     part, job = m.partitions[partition], m.jobs[number]
     option, count = job.first_option, job.options
     if job.option >= 0:
@@ -125,7 +125,7 @@ def _last_hopeful(m: Machine, partition: int, first: int, last: int) -> int:
     """Return the last place in [first, last] whose job might start now; before ``first`` if none.
 
     A plan only fills up: what doesn't fit now won't start in this pass, and nothing has to be
-    planned for those behind the last that does.
+    planned for jobs behind the last that does.
     """
     queue = m.partitions[partition].queue
     while last >= first and not _is_hopeful(m, partition, m.queue[queue + last]):

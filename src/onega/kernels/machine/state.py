@@ -1,4 +1,4 @@
-"""The state of the machine in detail: its records, and who writes them.
+"""The state of the machine in detail: its records, and the modules that write them.
 
 Everything is in arrays of records (`onega.kernels.records`), grouped in one tuple, `Machine`, that
 every function of the engine takes. Amounts stand in rows: ``free[n, k]`` is what node n has of
@@ -8,9 +8,9 @@ resource k; processors are resource 0. Times of plans are readings of the work c
 record       what it holds                                         written by
 ============ ===================================================== =========================
 CLOCK        the time, the rate, counters, places in the tables    loop, events, running
-RULES        what holds for the whole run                          nobody
+RULES        what holds for the whole run                          none
 JOB          a job: what is known of it, what became of it         loop, leave, running
-OPTION       a shape that a job may take                           nobody
+OPTION       a shape that a job may take                           none
 PARTITION    rules; its queue, its idle processors, its plan       queue, sleep, schedule
 WAITING      a place in a queue                                    queue
 NODE         its state; free amounts are in ``free``               nodes, sleep, events
@@ -87,8 +87,8 @@ JOB = record(
     submitted=REAL, start=REAL, end=REAL, lost=REAL, saved=REAL, key=REAL,
     state=WHOLE, option=WHOLE, phase=WHOLE, slot=WHOLE,
 )  # fmt: skip
-"""``by_clock``: submitted at ``submit``, not after another's end; ``child``, ``sibling``: who waits
-for its end, and the next who waits for the same one."""
+"""``by_clock``: submitted at ``submit``, not after another's end; ``child``, ``sibling``: the
+first job that waits for its end, and the next one that waits for the same."""
 
 OPTION = record(procs=WHOLE, chunks=WHOLE, chunk=WHOLE, cores=REAL, work=REAL, expect=REAL)
 """``chunk``: row of ``needs``, what each of the equal chunks needs of a node; ``cores``: what all

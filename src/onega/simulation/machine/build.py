@@ -43,7 +43,7 @@ Links = tuple[Ints, Floats]
 class Prepared:
     """A run but for what depends on how long it lasts.
 
-    ``patience`` has when each job is cancelled if it still waits then (NaN: never), if anybody is
+    ``patience`` has when each job is cancelled if it still waits then (NaN: never), if users are
     impatient.
     """
 
@@ -216,7 +216,7 @@ def _layout(machine: Cluster, policy: Policy, events: Events | None) -> Layout:
 
 
 def _places(jobs: Workload, layout: Layout) -> tuple[_Places, list[Misfit]]:
-    """Return where each job belongs, and who has no place among those there are."""
+    """Return where each job belongs, and the jobs that belong nowhere."""
     cluster = layout.cluster
     partition, misfits = groups.assign(jobs, "partition", layout.partitions)
     queue: Ints = setup.constant(jobs, -1, np.int64)
@@ -232,7 +232,7 @@ def _places(jobs: Workload, layout: Layout) -> tuple[_Places, list[Misfit]]:
 def _fit(
     jobs: Workload, layout: Layout, shapes: Shapes, places: _Places, cap: Capacity | None
 ) -> tuple[Shapes, list[Misfit]]:
-    """Keep the options that could ever run; say who has none."""
+    """Keep the options that could ever run; say which jobs have none."""
     cluster, accounts = layout.cluster, places.accounts
     limits = (places.partition, accounts.of_job, accounts.procs)
     shapes, misfits = fitting(jobs, layout, shapes, limits, cap)

@@ -1,4 +1,4 @@
-"""What a detailed run tells, made from what its kernel wrote down when somebody asks for it."""
+"""What a detailed run tells, made from what its kernel wrote down when it is asked for."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ def _amounts(resources: tuple[str, ...], values: Floats) -> str:
 def _explain_shared(
     workload: Workload, layout: Layout, shapes: Shapes, most: Floats, fits: Flags
 ) -> Iterator[Misfit]:
-    """Say which machine-wide resource, or the power cap, is too small for whom."""
+    """Say which machine-wide resource, or the power cap, is too small for which jobs."""
     unfit = np.flatnonzero(np.bincount(shapes.job, fits, len(workload)) == 0)
     for number, name in enumerate(layout.shared):
         least = np.full(len(workload), np.inf)

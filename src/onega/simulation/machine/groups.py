@@ -1,4 +1,4 @@
-"""Who belongs where: partitions, queues, users, and the accounts that limit them."""
+"""Partition, queue and user of each job, and the accounts that limit them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def assign(
     """Return the number of each job's partition or queue, and the jobs that have none (−1).
 
     A part is called by the number in the log, or by the name that the log gives that number. The
-    default takes everybody else.
+    default takes all other jobs.
     """
     if len(parts) == 1 and parts[0].default:
         return constant(workload, 0, np.int64), []
@@ -121,7 +121,7 @@ class Users:
 
     @classmethod
     def of(cls, workload: Workload, *, wanted: bool) -> Users:
-        """Find a workload's users where somebody wants them; else all jobs are of one."""
+        """Find a workload's users where they matter; else all jobs are of one."""
         if wanted:
             return cls(*numbered(workload, "user"))
         return cls(constant(workload, 0, np.int64), np.array([-1]))

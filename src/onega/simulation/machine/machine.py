@@ -122,7 +122,7 @@ def _as_shaped(prepared: Prepared) -> Workload:
     ):
         if arrivals.workload.has(name):
             changed = np.array(arrivals.workload.column(name))
-            known = np.isfinite(changed[row])  # who has no estimate gets none
+            known = np.isfinite(changed[row])  # a job without an estimate gets none
             changed[row[known]] = values[shape[known]]
             columns.append(pl.Series(name, changed, nan_to_null=True))
     return arrivals.workload.with_columns(*columns, note="shapes of moldable jobs")

@@ -83,7 +83,7 @@ def _work(problem: Problem, outcome: Outcome) -> Floats:
 def _pieces(problem: Problem, outcome: Outcome, by_arrival: Ints | None) -> Pieces | None:
     """Return all stretches on processors, as they began; None if each job has at most one."""
     if problem.calendar.begin.size == 0 and (problem.events.code == LEAVE).all():
-        return None  # nothing that interrupts anybody
+        return None  # nothing that interrupts a job
     job, start, end = outcome.attempts["job"], outcome.attempts["start"], outcome.attempts["end"]
     started = np.count_nonzero(np.isfinite(outcome.start))
     if job.size == started and np.array_equal(outcome.end[job], end):
@@ -100,7 +100,7 @@ def _as_run(
     """
     jobs, options = problem.jobs, problem.options
     if jobs.followers.size == 0 and options.procs.size == jobs.submit.size:
-        return workload  # nobody follows others, and everybody has one shape
+        return workload  # no job follows another, and each has one shape
     outcome, work = run
     followed = jobs.followers[np.isfinite(outcome.submit[jobs.followers])]
     molded = np.flatnonzero((jobs.options > 1) & (outcome.option >= 0))
