@@ -72,7 +72,9 @@ def fitting(
     most = np.array(layout.nodes.shared)
     if power is not None:
         most[-1] = power.most
-    on_nodes = _fits_nodes(shapes, layout, partition)
+    at = shapes.of_jobs(partition)
+    room = _room(shapes.options.chunk, layout, at)
+    on_nodes = np.asarray((room >= shapes.options.chunks) | (at < 0))
     shared = np.ones(shapes.limited.size, bool)
     if power is not None:
         shared &= _fits_for_long(shapes, layout, power)
@@ -92,13 +94,6 @@ def fitting(
     # Jobs without any option stay as they are: whoever refuses them wants to name them.
     hopeless = np.bincount(shapes.job, keeps, len(workload))[shapes.job] == 0
     return shapes.kept(keeps | hopeless), misfits
-
-
-def _fits_nodes(shapes: Shapes, layout: Layout, partition: Ints) -> Flags:
-    """Tell which options could run on their partition if it were empty."""
-    at = shapes.of_jobs(partition)
-    room = _room(shapes.options.chunk, layout, at)
-    return np.asarray((room >= shapes.options.chunks) | (at < 0))
 
 
 def _room(chunk: Floats, layout: Layout, partition: Ints) -> Floats:
