@@ -89,9 +89,6 @@ def _group_times(
 
 def listed(entries: list[Entry]) -> TableEvents:
     """Make columns of a table's events."""
-    if not entries:
-        none: Ints = np.empty(0, np.int64)
-        return TableEvents(np.empty(0), none, none, none)
     columns = np.array(entries, dtype=np.float64).reshape(-1, 4)
     code, job, node = (columns[:, place].astype(np.int64) for place in (1, 2, 3))
     return TableEvents(columns[:, 0], code, job, node)
