@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onega.kernels.jit import inlined, kernel, part, unowned
+from onega.kernels.jit import kernel, part
 from onega.kernels.pool.engine import (
     BLOCKING,
     FIXED,
@@ -61,49 +61,14 @@ class State(NamedTuple):
     log: Records
 
 
-@inlined
-def unowned_runs(runs: Runs) -> Runs:
-    """See `unowned_state`."""
-    return Runs(unowned(runs.entry), unowned(runs.block), unowned(runs.used))
-
-
-@inlined
-def unowned_state(state: State) -> State:
-    """Stop counting references to the arrays (see `onega.kernels.jit.unowned`)."""
-    heap, waiting = state.heap, state.waiting
-    return State(
-        unowned(state.machine),
-        unowned(state.jobs),
-        unowned(state.levels),
-        unowned(state.draws),
-        Heap(unowned(heap.entry), unowned(heap.size)),
-        unowned_runs(state.runs),
-        Waiting(
-            unowned(waiting.entry),
-            unowned(waiting.block),
-            unowned(waiting.shortest),
-            unowned(waiting.state),
-        ),
-        Profile(
-            unowned(state.profile.present),
-            unowned_runs(state.profile.changes),
-            unowned(state.profile.hint),
-        ),
-        unowned(state.slots),
-        unowned(state.queue),
-        unowned(state.due),
-        unowned(state.log),
-    )
-
-
-@inlined
+@part
 def has_plan_room(state: State, adding: int) -> bool:
     """Tell whether everybody can be planned for: who runs, who waits and so many newcomers."""
     changes = state.machine[0].arrived - state.machine[0].departed + adding
     return changes <= profile_room(state.profile)
 
 
-@inlined
+@part
 def start_job(state: State, number: int) -> None:
     """Give a job its processors now."""
     m = state.machine[0]
@@ -132,7 +97,7 @@ def ends_as_expected(job: Record) -> bool:
     return job.expect == job.work
 
 
-@inlined
+@part
 def release_expected(state: State, ending: int) -> int:
     """Ties by event: the processors of jobs that end now, as expected, are free from now on.
 
@@ -147,7 +112,7 @@ def release_expected(state: State, ending: int) -> int:
     return released
 
 
-@inlined
+@part
 def free_processors(state: State, slot: int) -> None:
     """Take the processors of the job in a slot back."""
     m = state.machine[0]
@@ -158,7 +123,7 @@ def free_processors(state: State, slot: int) -> None:
         runs_take(state.runs, state.slots[slot].expected, procs)
 
 
-@inlined
+@part
 def end_job(state: State, index: int) -> None:
     """Let a job that has done its work leave, and decide on the rate."""
     m = state.machine[0]

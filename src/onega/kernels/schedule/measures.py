@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onega.kernels.jit import kernel, part, unowned
+from onega.kernels.jit import by_reference, kernel, part
 from onega.kernels.types import Floats, Ints
 
 # Rows of the table that `measure_jobs` fills.
@@ -220,7 +220,7 @@ def _queued_clock(waits: Waits, rate: Rate) -> QueuedClock:
     queue is empty until the next one. Waits of no time leave no breakpoint, nor do waits that end
     before they begin: V rises strictly from breakpoint to breakpoint, which all that follows needs.
     """
-    begins, ends = unowned(waits.begins), unowned(waits.ends)
+    begins, ends = waits.begins, waits.ends
     size = min(begins.size, ends.size)
     clock, queued = np.empty(2 * size), np.empty(2 * size)
     count, total, near, first = 0, 0.0, 0, 0
@@ -281,10 +281,9 @@ def queued_areas(some: Stretches, waits: Waits, rate: Rate) -> tuple[float, floa
 
     The second is what the processors of the stretches did, or could do, while a job waited.
     """
-    some = Stretches(unowned(some.since), unowned(some.until), unowned(some.procs))
-    rate = Rate(unowned(rate.since), unowned(rate.rate), unowned(rate.clock))
-    made = _queued_clock(waits, rate)
-    line = QueuedClock(unowned(made.clock), unowned(made.queued))
+    some, rate = by_reference(some), by_reference(rate)
+    made = _queued_clock(by_reference(waits), rate)
+    line = by_reference(made)
     size = line.clock.size
     if size == 0:
         return 0.0, 0.0

@@ -29,23 +29,16 @@ from onega.kernels.types import Records
 
 WIDTH_CLASSES = 63
 
-PRESENT = record(
-    time=REAL,
-    free=WHOLE,
-)
+PRESENT = record(time=REAL, free=WHOLE)
 """Now, and the processors that are free from now on."""
 
-HINT = record(
-    procs=WHOLE,
-    lasting=REAL,
-    begin=REAL,
-)
+HINT = record(procs=WHOLE, lasting=REAL, begin=REAL)
 """When so many processors were first free for so long."""
 
 
 class Profile(NamedTuple):
     """``present``: one record; ``changes``: processors that come free (or not) by later times;
-    ``hint``: by width class, who asked last."""  # noqa: D205, D209
+    ``hint``: by width class, the last request."""  # noqa: D205, D209
 
     present: Records
     changes: Runs
@@ -119,9 +112,9 @@ def _bound(changes: Runs, block: int) -> None:
 
 @part
 def _not_before(profile: Profile, procs: int, lasting: float) -> float:
-    """Return a time before which ``procs`` can't be had for ``lasting``: from who asked before.
+    """Return a time before which ``procs`` can't be had for ``lasting``, by earlier requests.
 
-    A profile only fills up: who wants no less than somebody before can't begin earlier.
+    A profile only fills up: a job that wants no less than an earlier one can't begin before it.
     """
     after = profile.present[0].time
     for k in range(width_class(procs) + 1):
