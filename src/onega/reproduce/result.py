@@ -30,12 +30,15 @@ class Value:
         Digits after the point, as printed.
     spread
         Standard deviation over replicates, if ours is a mean of random draws.
+    interval
+        Of ours, to be written beside it; None: there is none.
     """
 
     ours: float | str | None
     printed: float | str | None = None
     digits: int = 2
     spread: float | None = None
+    interval: tuple[float, float] | None = None
 
     @property
     def agrees(self) -> bool | None:
@@ -60,6 +63,9 @@ class Value:
         if isinstance(self.ours, str):
             return self.ours
         text = f"{self.ours:.{self.digits}f}"
+        if self.interval is not None:
+            low, high = (f"{one:.{self.digits}f}" for one in self.interval)
+            return f"{text} ({low}–{high})"
         if self.spread is None:
             return text
         return f"{self.ours:.{self.digits + 1}f} ± {self.spread:.{self.digits + 1}f}"
@@ -145,6 +151,8 @@ class Reproduction:
         What was not, and why.
     provenance
         How it was made, a line each.
+    about
+        Below the title, if nothing is printed for it.
     """
 
     name: str
@@ -153,6 +161,7 @@ class Reproduction:
     chapters: tuple[Chapter, ...]
     absent: tuple[Absent, ...] = ()
     provenance: tuple[str, ...] = ()
+    about: str = ""
 
     def tables(self) -> tuple[PrintedTable, ...]:
         """Return the tables."""
@@ -197,6 +206,8 @@ class Reproduction:
         flat = self.summary()
         made = f"{flat['tables']} tables and {flat['figures']} figures made"
         if not flat["compared"]:
+            if self.about:
+                return f"{made}."
             return f"{made}; the paper prints no values for what was given."
         return (
             f"{made}; {flat['agree']} of {flat['compared']} printed values come out as printed "
@@ -215,7 +226,7 @@ class Reproduction:
         about = f"Ours, and the printed value beside it, from {', '.join(self.logs)}."
         if not self.logs:
             about = "Ours, and the printed value beside it; no log is needed."
-        return Document(self.title, about, tuple(sections), self.provenance)
+        return Document(self.title, self.about or about, tuple(sections), self.provenance)
 
     def _items(self) -> Iterator[PrintedTable | PrintedFigure]:
         for chapter in self.chapters:
