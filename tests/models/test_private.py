@@ -150,7 +150,7 @@ def test_records_of_a_single_user_are_avoided():
         {"submit": np.arange(4.0), "procs": [1, 1, 2, 1], "runtime": [10.0, 11.0, 10.0, 50.0]}, meta
     )
     made = avoid_single_users(drawn, log, rng=1)
-    # 10 has 9 and 11 beside it; two users have (2, 10); nobody has (1, 50).
+    # 10 has 9 and 11 beside it; two users have (2, 10); no user has (1, 50).
     assert made.column("runtime")[0] in (8, 12)
     assert made.column("runtime")[1] in (12, 8)
     assert made.column("runtime")[2:].tolist() == [10, 50]

@@ -63,7 +63,7 @@ def waits(table: ModelTable) -> go.Figure:
     figure.update_yaxes(autorange="reversed", categoryorder="array", categoryarray=order)
     note = "shaded: within 0.8 and 1.25; what is farther than 0.1 or 20 stands at the edge"
     styled(figure, "What a scheduler makes of samples", note, height=200 + 30 * len(order))
-    return figure.update_layout(margin={"l": 140, "t": 130})
+    return figure.update_layout(margin={"l": 140, "t": 150}, legend={"y": 1.06})
 
 
 def _inside(value: float) -> float:

@@ -202,8 +202,8 @@ def avoid_single_users(drawn: Workload, workload: Workload, *, rng: Rng = None) 
     job's run time is changed by as few seconds as it takes, up or down at random, until no single
     user alone has the record; jobs of the log without a user count as a user each.
 
-    **This looks at the log itself**, so the result is no longer differentially private: whoever
-    sees very many samples could tell from what is missing that somebody has that record.
+    **This looks at the log itself**, so the result is no longer differentially private: a reader
+    of very many samples could tell from a record that never comes that a user of the log has it.
     """
     usable = workload.table.filter((pl.col("runtime") > 0) & (pl.col("procs") > 0))
     people = usable.select(

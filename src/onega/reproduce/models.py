@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from onega.comparison.compare_models import checked_names
-from onega.comparison.model_table import ITSELF, WAITS, ModelTable, judge_models
+from onega.comparison.model_table import (
+    ITSELF,
+    WAITS,
+    ModelTable,
+    judge_models,
+    typical_factor,
+)
 from onega.core.errors import ModelError
 from onega.core.rng import Rng
 from onega.core.types import Progress
@@ -183,17 +189,23 @@ def _waits(
 ) -> PrintedTable:
     found = _by_key(table, halves=halves)
     logs = list(table.halves if halves else table.whole)
-    typical = table.typical(measure, halves=halves)
-    rows = [
-        (name, (*(_ratio(found.get((log, name, measure))) for log in logs), Value(factor)))
-        for name, factor in typical.items()
-    ]
-    notes = NOTES
+    columns, notes = ("model", *logs, "typical"), NOTES
+    rows = []
+    for name, factor in table.typical(measure, halves=halves).items():
+        here = [found.get((log, name, measure)) for log in logs]
+        values = [*map(_ratio, here), Value(factor)]
+        if halves:
+            own = [found[log, ITSELF, measure]["mean"] for log in logs]
+            known = [row["mean"] / one for row, one in zip(here, own, strict=True) if row]
+            values.append(Value(typical_factor(known) if len(known) == len(logs) else None))
+        rows.append((name, tuple(values)))
     if halves:
+        columns += ("by its own half",)
         notes += (
-            f"“{ITSELF}” is what a model knows at best: how far the two halves of the log differ.",
+            f"“{ITSELF}” is what a model knows at best: how far the two halves of the log differ. "
+            "The last column is the typical factor over the first half's own waits.",
         )
-    return PrintedTable(label, title, ("model", *logs, "typical"), tuple(rows), notes)
+    return PrintedTable(label, title, columns, tuple(rows), notes)
 
 
 def _ratio(row: dict[str, float] | None) -> Value:

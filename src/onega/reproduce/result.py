@@ -204,7 +204,7 @@ class Reproduction:
     def verdict(self) -> str:
         """Say in a sentence how much of it comes out as printed."""
         flat = self.summary()
-        made = f"{flat['tables']} tables and {flat['figures']} figures made"
+        made = f"{_several(flat['tables'], 'table')} and {_several(flat['figures'], 'figure')} made"
         if not flat["compared"]:
             if self.about:
                 return f"{made}."
@@ -216,7 +216,9 @@ class Reproduction:
 
     def document(self) -> Document:
         """Return the page: all tables and figures, and what couldn't be made."""
-        sections = [Section("verdict", "How much comes out", (Paragraph(self.verdict()),))]
+        sections = []
+        if not self.about:
+            sections.append(Section("verdict", "How much comes out", (Paragraph(self.verdict()),)))
         for chapter in self.chapters:
             blocks = tuple(block for item in chapter.items for block in item.blocks())
             sections.append(Section(anchor(chapter.title), chapter.title, blocks))
@@ -237,3 +239,7 @@ class Reproduction:
             for row, values in table.rows:
                 for column, value in zip(table.columns[1:], values, strict=True):
                     yield table.label, row, column, value
+
+
+def _several(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"

@@ -82,6 +82,20 @@ def test_campaigns_by_hand():
     assert found.after.tolist() == [-1, 0, -1, -1, 0, -1]
     assert found.think[1] == DAY + 1200 - 100
     assert found.rate == pytest.approx((15_400 + 4100 + 3600) / (3 * WEEK))
+    # User 5 stays for weeks 0 and 1, user 9 comes in weeks 0 and 2: three stays of four weeks.
+    assert found.stay == pytest.approx(4 / 3)
+
+
+def test_the_season_is_the_mean_stay_unless_it_is_given(log, model):
+    """Counted user by user."""
+    week = ((log.column("submit") - 9 * 3600) // WEEK).astype(int)
+    stays = []
+    for user in np.unique(log.column("user")):
+        here = np.unique(week[(log.column("user") == user) & (week < model.campaigns.rounds)])
+        stays += [len(one) for one in np.split(here, np.flatnonzero(np.diff(here) > 1) + 1)]
+    assert model.campaigns.stay == pytest.approx(np.mean(stays))
+    assert model.season == round(np.mean(stays))
+    assert Site.fit(log, season=7).season == 7
 
 
 def test_exchanges_by_hand():
@@ -101,7 +115,7 @@ def test_exchanges_by_hand():
     assert weeks.sums.tolist() == [[10.0, 10.0], [2.0, 2.0]]
 
 
-def test_nobody_goes_farther_than_a_season_and_everybody_comes_once(model):
+def test_no_week_goes_farther_than_a_season_and_each_comes_once(model):
     from onega.models.site.company import Crowd
 
     some = model.campaigns
@@ -190,8 +204,8 @@ def test_users_who_wait_close_the_loop(log, model):
     follows = table["after"].is_not_null()
     assert 0.1 < follows.mean() < 1
     before = table["after"].drop_nulls().to_numpy() - 1
-    who = table["user"].to_numpy()
-    np.testing.assert_array_equal(who[follows.to_numpy()], who[before])
+    user = table["user"].to_numpy()
+    np.testing.assert_array_equal(user[follows.to_numpy()], user[before])
     assert (table["think"].drop_nulls() >= 0).all()
     closed = onega.simulate(drawn, 8, "easy", dependencies=True)
     opened = onega.simulate(drawn, 8, "easy")
@@ -248,7 +262,7 @@ def test_edited_files_are_refused_with_a_reason(model):
     assert from_json(model.to_json()) == model
 
 
-def test_nobody_left(model):
+def test_no_user_left(model):
     with pytest.raises(ModelError, match="no user is left"):
         replace(model, population=1e-9).sample(10, rng=1)
 

@@ -1,4 +1,4 @@
-"""Who comes in each week, and which of his weeks everybody repeats."""
+"""Which users come in each week, and which of their own weeks they repeat."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class Crowd:
     ----------
     people
         How many times the log's users there are in a round, by its number. Users stand in a random
-        order; each takes as much room in [0, 1) as his share of all work. Those whose room lies
+        order; each takes as much room in [0, 1) as their share of all work. Those whose room lies
         below the fractional part are there once more than the others; the one in whose room it lies
-        comes in so many of his weeks. So work grows with people, and who is there at a smaller
-        population is there at a larger one.
+        comes in so many of their weeks. So work grows with people, and the users of a smaller
+        population are among those of a larger one.
     """
 
     campaigns: Campaigns
@@ -54,7 +54,7 @@ class Crowd:
     rng: Generator
 
     def passes(self) -> Iterator[Chosen]:
-        """Go through the log's rounds, again and again, and yield who comes."""
+        """Go through the log's rounds, again and again, and yield the users who come."""
         count = self.campaigns.rounds
         work = np.bincount(self.campaigns.user, weights=self.campaigns.work).astype(np.float64)
         share = work / work.sum()
@@ -78,7 +78,7 @@ class Crowd:
             first += count
 
     def _weeks(self, level: Floats, people: Floats) -> Weeks:
-        """Lay everybody's weeks out as they stood, and the totals in another order."""
+        """Lay all users' weeks out as they stood, and the totals in another order."""
         some = self.campaigns
         users = int(some.user.max()) + 1
         history = np.full((users, some.rounds), -1)
