@@ -134,13 +134,13 @@ class ModelTable(Plottable):
         """Return ``{log}.{model}.{figure}`` → mean, and each model's typical factors."""
         flat: dict[str, Any] = {"seed": self.seed, "logs": list(self.whole)}
         for halves in (False, True) if self.halves else (False,):
-            for measure in WAITS:
-                for model, factor in self.typical(measure, halves=halves).items():
-                    flat[f"typical.{model}.{'halves.' * halves}{measure}"] = factor
+            for ratio in WAITS:
+                for model, factor in self.typical(ratio, halves=halves).items():
+                    flat[f"typical.{model}.{'halves.' * halves}{ratio}"] = factor
         for row in self.to_polars().to_dicts():
             part = "" if row["part"] == "whole" else "halves."
             key = f"{row['log']}.{row['model']}.{part}{row['measure']}"
-            flat[key], flat[f"{key}.low"], flat[f"{key}.high"] = row["mean"], row["low"], row["high"]
+            flat |= {key: row["mean"], f"{key}.low": row["low"], f"{key}.high": row["high"]}
         return flat
 
 
@@ -281,13 +281,16 @@ def _fit(
     workload, seed, whole = shared
     try:
         fitted = family.fit(workload, rng=child(seed, 0, stream))
-        if not whole:
-            return fitted, {}
-        other = child(seed, 0, stream, 1)
-        half = excess_copying(workload, lambda part: family.fit(part, rng=other), rng=other)
-        return fitted, half
     except OnegaError as error:
         return error
+    if not whole:
+        return fitted, {}
+    other = child(seed, 0, stream, 1)
+    try:
+        copied = excess_copying(workload, lambda half: family.fit(half, rng=other), rng=other)
+    except OnegaError:  # a log that is long enough, half of which isn't
+        copied = {}
+    return fitted, copied
 
 
 def _number(name: str, names: Sequence[str]) -> int:

@@ -228,7 +228,12 @@ def _copies(figure: go.Figure, shown: Sequence[Shown]) -> None:
 
 
 def _add(
-    figure: go.Figure, one: Shown, place: int, row: int, column: int, **trace: Any  # noqa: ANN401
+    figure: go.Figure,
+    one: Shown,
+    place: int,
+    row: int,
+    column: int,
+    **trace: Any,  # noqa: ANN401
 ) -> None:
     trace.setdefault("line", _line(one))
     figure.add_scatter(

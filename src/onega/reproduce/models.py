@@ -148,14 +148,14 @@ def write_models(made: Reproduction, table: ModelTable, folder: Path) -> tuple[P
 
 def _reproduction(table: ModelTable, replicates: int) -> Reproduction:
     found = _by_key(table, halves=False)
-    waits = [
-        PrintedFigure("Figure 1", "waits of samples over the logs' own", partial(table.plot)),
+    waits = (
+        PrintedFigure("Figure 1", "waits of samples over the logs' own", table.plot),
         _waits(table, "Table 1", WAITS[0], "EASY's mean wait on samples over the log's own"),
         _waits(table, "Table 2", WAITS[1], "FCFS's mean wait on samples over the log's own"),
-    ]
+    )
     near = [_nearness(table)]
     near += [_of_log(found, table, log, 4 + k) for k, log in enumerate(table.whole)]
-    chapters = [Chapter("Waits", tuple(waits)), Chapter("What samples are like", tuple(near))]
+    chapters = [Chapter("Waits", waits), Chapter("What samples are like", tuple(near))]
     if table.halves:
         first = 4 + len(table.whole)
         words = "fitted to the first half, over the second half's own"
@@ -189,7 +189,8 @@ def _waits(
 ) -> PrintedTable:
     found = _by_key(table, halves=halves)
     logs = list(table.halves if halves else table.whole)
-    columns, notes = ("model", *logs, "typical"), NOTES
+    columns: tuple[str, ...] = ("model", *logs, "typical")
+    notes: tuple[str, ...] = NOTES
     rows = []
     for name, factor in table.typical(measure, halves=halves).items():
         here = [found.get((log, name, measure)) for log in logs]

@@ -171,7 +171,13 @@ def test_population_load_and_machine(model, log):
     assert twice.table["user"].n_unique() == 24
     assert twice.span / log.span == pytest.approx(1, abs=0.05)
     half = replace(model, population=0.5).sample(len(log) // 2, rng=1)
-    assert 3 <= half.table["user"].n_unique() <= 10
+    assert half.span / log.span == pytest.approx(1, abs=0.1)  # which weeks come is chance
+
+    def users_a_week(one):
+        week = ((one.column("submit") - 9 * 3600) // WEEK).astype(int)
+        return len(set(zip(week, one.column("user"), strict=True))) / len(set(week))
+
+    assert 0.4 < users_a_week(half) / users_a_week(log) < 0.75  # small weeks fill totals best
     drawn = model.sample(len(log), rng=1, load=0.8, machine=64)
     area = float(drawn.column("procs") @ drawn.column("runtime"))
     assert area / (64 * drawn.span) == pytest.approx(0.8, rel=1e-3)
@@ -182,6 +188,23 @@ def test_population_load_and_machine(model, log):
     small = model.sample(200, rng=1, machine=4)
     assert small.column("procs").max() == 4
     assert any("cut to 4" in one for one in small.meta.provenance)
+
+
+def test_other_loads_are_as_regulated(log, model):
+    """A fifth more or less: the variation of weekly work stays; Poisson's would be 0.16."""
+
+    def variation(one):
+        work = one.column("procs") * one.column("runtime")
+        sums = window_sums(one.column("submit"), WEEK, work)
+        return np.std(sums) / np.mean(sums)
+
+    own = np.mean([variation(model.sample(len(log), rng=seed)) for seed in range(6)])
+    load = float(log.column("procs") @ log.column("runtime")) / (16 * log.span)
+    for factor in (0.8, 1.2):
+        several = [
+            model.sample(int(factor * len(log)), rng=seed, load=factor * load) for seed in range(6)
+        ]
+        assert np.mean([variation(one) for one in several]) < 1.35 * own
 
 
 def test_growth(model, log):

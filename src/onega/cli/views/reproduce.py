@@ -246,8 +246,9 @@ def models(
         raise ModelError("reproduce models needs at least one log")
     if output is not None and output.suffix not in (".html", ".md"):
         folder_that_can_be(output)
+    rows = dict(_rows(trace or ()))
     logs = {log_name(path): read_trace(path) for path in traces}
-    published = {name: [read_trace(one) for one in files] for name, files in _rows(trace or ())}
+    published = {name: [read_trace(one) for one in files] for name, files in rows.items()}
     with progress("judging models", total=1.0) as done:
         made, table = reproduce_models(
             logs,

@@ -70,7 +70,8 @@ class Site(WorkloadModel):
         Run times move by up to this much in rank, 0 to 0.5; sessions by BURST/2 seconds times
         blur/0.01, at most BURST/2.
     population
-        How many times the log's users: work and jobs of every week grow with them.
+        How many times the log's users there are in a week: work and jobs grow with them. Its
+        fractional part is the share of weeks in which each user has one more copy.
     growth
         By which the population grows in a year: 0.1 is a tenth.
     regulated
