@@ -249,8 +249,8 @@ def _runtimes(noise: Noise, widths: Floats, procs: Floats, runtime: Floats, mach
     np.add.at(joint, (octave, COARSE[cell]), 1.0)
     edges = width_edges(machine)
     row_of = np.floor(np.log2(edges[:-1])).astype(np.int64)
-    rows: Floats = np.bincount(row_of, weights=widths, minlength=joint.shape[0]) * 1.0
-    columns: Floats = np.bincount(COARSE, weights=fine) * 1.0
+    rows = np.bincount(row_of, weights=widths, minlength=joint.shape[0]).astype(np.float64)
+    columns = np.bincount(COARSE, weights=fine).astype(np.float64)
     octaves = raked(noise.on("joint", joint, 1), rows, columns)
     inside = fine / np.where(columns > 0, columns, 1.0)[COARSE]
     law = octaves[:, COARSE] * inside
