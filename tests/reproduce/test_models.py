@@ -12,7 +12,7 @@ from reproduce.logs import make_log
 
 @pytest.fixture(scope="module")
 def made():
-    logs = {"mine": make_log(), "other": make_log(seed=4)}
+    logs = [make_log(), make_log("other.csv", seed=4)]
     return reproduce_models(logs, models=["independent", "site"], replicates=2, halves=True)
 
 
@@ -53,8 +53,8 @@ def test_files(made, tmp_path):
 
 def test_what_is_missing_is_said():
     log = make_log(jobs=200).window(t1=9 * 86400)  # too short for weeks
-    reproduction, _ = reproduce_models({"short": log}, models=["independent"], replicates=1)
-    assert [one.label for one in reproduction.absent] == [f"{WEEKS} on short"]
+    reproduction, _ = reproduce_models([log], models=["independent"], replicates=1)
+    assert [one.label for one in reproduction.absent] == [f"{WEEKS} on mine"]
 
 
 def test_names_and_traces_are_checked():
@@ -63,4 +63,6 @@ def test_names_and_traces_are_checked():
         families_of(["marcov"])
     log = make_log(jobs=200)
     with pytest.raises(ModelError, match="one log, got 2"):
-        reproduce_models({"a": log, "b": log}, traces={"x": [log]})
+        reproduce_models([log, make_log("other.swf")], traces={"x": [log]})
+    with pytest.raises(ModelError, match="two logs have one name"):
+        reproduce_models([log, log])

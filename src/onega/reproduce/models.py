@@ -24,6 +24,7 @@ from onega.experiment.replicates.resampling import resample
 from onega.experiment.workers.workers import Workers, run_all
 from onega.models import MODELS
 from onega.reproduce.result import Absent, Chapter, PrintedFigure, PrintedTable, Reproduction, Value
+from onega.reproduce.song.logs import song_name
 
 if TYPE_CHECKING:
     from onega.comparison.samples import Family
@@ -94,7 +95,7 @@ def families_of(names: Sequence[str] | None = None) -> dict[str, Family]:
 
 
 def reproduce_models(
-    logs: Mapping[str, Workload],
+    logs: Sequence[Workload],
     *,
     models: Sequence[str] | None = None,
     traces: Mapping[str, Sequence[Workload]] | None = None,
@@ -109,7 +110,7 @@ def reproduce_models(
     Parameters
     ----------
     logs
-        By name.
+        Tables call them by their files.
     models
         Names of `onega.models.MODELS`; all by default.
     traces
@@ -125,8 +126,12 @@ def reproduce_models(
         raise ModelError(
             f"traces are samples of one log, got {len(logs)} logs: give the one that they model"
         )
+    names = [song_name(log.meta.source) for log in logs]
+    if len(set(names)) < len(names):
+        raise ModelError(f"two logs have one name, of {', '.join(names)}; rename a file")
+    named = dict(zip(names, logs, strict=True))
     table = judge_models(
-        logs, families_of(models), given=traces, replicates=replicates, halves=halves, rng=seed,
+        named, families_of(models), given=traces, replicates=replicates, halves=halves, rng=seed,
         run=partial(run_all, workers=workers), progress=progress,
     )  # fmt: skip
     return _reproduction(table, replicates), table

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -247,7 +246,7 @@ def models(
     if output is not None and output.suffix not in (".html", ".md"):
         folder_that_can_be(output)
     rows = dict(_rows(trace or ()))
-    logs = {log_name(path): read_trace(path) for path in traces}
+    logs = [read_trace(path) for path in traces]
     published = {name: [read_trace(one) for one in files] for name, files in rows.items()}
     with progress("judging models", total=1.0) as done:
         made, table = reproduce_models(
@@ -264,11 +263,6 @@ def models(
     _tell(made, page, json=json)
     if output is not None and page is None:
         remark("written: " + ", ".join(str(one) for one in write_models(made, table, output)))
-
-
-def log_name(path: Path) -> str:
-    """Return what a log is called in tables: its file's name, without the endings of formats."""
-    return re.sub(r"(\.(swf|csv|txt|parquet|gz|xz|bz2|zst))+$", "", path.name)
 
 
 def _rows(given: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
