@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from onega.core.errors import ModelError
-from onega.reproduce.models import WEEKS, families_of, reproduce_models, write_models
+from onega.reproduce.models import WEEKS, _digits, families_of, reproduce_models, write_models
 from reproduce.logs import make_log
 
 
@@ -28,7 +28,8 @@ def test_tables(made):
     whole = rows.filter(pl.col("part") == "whole")
     cells = easy.rows[1][1]
     assert [one.ours for one in cells[:2]] == whole["mean"].to_list()
-    assert cells[0].words().startswith(f"{whole['mean'][0]:.2f} (")
+    assert cells[0].words().startswith(f"{whole['mean'][0]:.{cells[0].digits}f} (")
+    assert [_digits(one) for one in (0.5, 9.9, 12.3, 1234.0)] == [2, 2, 1, 0]
     own = tables["Table 4"]
     assert own.rows[0][0] == "the log"
     names = own.columns[1:]

@@ -168,7 +168,7 @@ def _reproduction(table: ModelTable, replicates: int) -> Reproduction:
             _waits(table, f"Table {first}", WAITS[0], f"EASY's mean wait, {words}", halves=True),
             _waits(table, f"Table {first + 1}", WAITS[1], f"FCFS's, {words}", halves=True),
         )
-        chapters.append(Chapter("Another half year", halves))
+        chapters.append(Chapter("From one half to the other", halves))
     return Reproduction(
         name="models",
         title="Models judged by their logs",
@@ -199,7 +199,7 @@ def _waits(
     rows = []
     for name, factor in table.typical(measure, halves=halves).items():
         here = [found.get((log, name, measure)) for log in logs]
-        values = [*map(_ratio, here), Value(factor)]
+        values = [*map(_ratio, here), Value(factor, digits=_digits(factor))]
         if halves:
             own = [found[log, ITSELF, measure]["mean"] for log in logs]
             known = [row["mean"] / one for row, one in zip(here, own, strict=True) if row]
@@ -217,8 +217,13 @@ def _waits(
 def _ratio(row: dict[str, float] | None) -> Value:
     if row is None:
         return Value(None)
-    known = row["replicates"] > 1
-    return Value(row["mean"], interval=(max(row["low"], 0.0), row["high"]) if known else None)
+    interval = (max(row["low"], 0.0), row["high"]) if row["replicates"] > 1 else None
+    return Value(row["mean"], digits=_digits(row["mean"]), interval=interval)
+
+
+def _digits(ratio: float) -> int:
+    """Return how many digits of a ratio say something: three of large ones."""
+    return 2 if ratio < 10 else int(ratio < 100)
 
 
 def _nearness(table: ModelTable) -> PrintedTable:

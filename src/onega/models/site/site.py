@@ -258,6 +258,7 @@ class Site(WorkloadModel):
             "rounds": some.rounds,
             "period": some.period,
             "campaigns": int(some.user.size),
+            "stay": some.stay,
         }
 
 
