@@ -10,6 +10,7 @@ from plotly.subplots import make_subplots
 
 from onega.core.workload.chains import autocorrelations
 from onega.core.workload.distances import ks_distance
+from onega.figures.overview import overview
 from onega.figures.series import distribution
 from onega.figures.theme import COLOURS, INK, axis, power_axis, styled, time_axis
 
@@ -86,7 +87,8 @@ def hourly(result: Comparison | ModelComparison) -> go.Figure:
     return styled(figure, "The day")
 
 
-KINDS: Final[dict[str, Callable[[Any], go.Figure]]] = {
+KINDS: Final[dict[str, Callable[..., go.Figure]]] = {
+    "overview": overview,
     "cdf": cdf,
     "autocorrelation": autocorrelation,
     "hourly": hourly,
@@ -94,8 +96,12 @@ KINDS: Final[dict[str, Callable[[Any], go.Figure]]] = {
 
 
 def draw_all(result: Comparison | ModelComparison) -> dict[str, go.Figure]:
-    """Draw all figures of a comparison, by name."""
-    return {name: draw(result) for name, draw in KINDS.items()}
+    """Draw all figures of a comparison, by name; each of several models has its own overview."""
+    models = list(getattr(result, "examples", ()))
+    if len(models) < 2:
+        return {name: draw(result) for name, draw in KINDS.items()}
+    own = {f"overview-{name}": overview(result, models=[name]) for name in models}
+    return own | {name: draw(result) for name, draw in KINDS.items() if name != "overview"}
 
 
 def _sides(result: Comparison | ModelComparison) -> tuple[Side, list[Side]]:

@@ -30,12 +30,15 @@ class Value:
         Digits after the point, as printed.
     spread
         Standard deviation over replicates, if ours is a mean of random draws.
+    interval
+        Of ours, to be written beside it; None: there is none.
     """
 
     ours: float | str | None
     printed: float | str | None = None
     digits: int = 2
     spread: float | None = None
+    interval: tuple[float, float] | None = None
 
     @property
     def agrees(self) -> bool | None:
@@ -60,6 +63,9 @@ class Value:
         if isinstance(self.ours, str):
             return self.ours
         text = f"{self.ours:.{self.digits}f}"
+        if self.interval is not None:
+            low, high = (f"{one:.{self.digits}f}" for one in self.interval)
+            return f"{text} ({low}–{high})"
         if self.spread is None:
             return text
         return f"{self.ours:.{self.digits + 1}f} ± {self.spread:.{self.digits + 1}f}"
@@ -145,6 +151,8 @@ class Reproduction:
         What was not, and why.
     provenance
         How it was made, a line each.
+    about
+        Below the title, if nothing is printed for it.
     """
 
     name: str
@@ -153,6 +161,7 @@ class Reproduction:
     chapters: tuple[Chapter, ...]
     absent: tuple[Absent, ...] = ()
     provenance: tuple[str, ...] = ()
+    about: str = ""
 
     def tables(self) -> tuple[PrintedTable, ...]:
         """Return the tables."""
@@ -195,8 +204,10 @@ class Reproduction:
     def verdict(self) -> str:
         """Say in a sentence how much of it comes out as printed."""
         flat = self.summary()
-        made = f"{flat['tables']} tables and {flat['figures']} figures made"
+        made = f"{_several(flat['tables'], 'table')} and {_several(flat['figures'], 'figure')} made"
         if not flat["compared"]:
+            if self.about:
+                return f"{made}."
             return f"{made}; the paper prints no values for what was given."
         return (
             f"{made}; {flat['agree']} of {flat['compared']} printed values come out as printed "
@@ -205,7 +216,9 @@ class Reproduction:
 
     def document(self) -> Document:
         """Return the page: all tables and figures, and what couldn't be made."""
-        sections = [Section("verdict", "How much comes out", (Paragraph(self.verdict()),))]
+        sections = []
+        if not self.about:
+            sections.append(Section("verdict", "How much comes out", (Paragraph(self.verdict()),)))
         for chapter in self.chapters:
             blocks = tuple(block for item in chapter.items for block in item.blocks())
             sections.append(Section(anchor(chapter.title), chapter.title, blocks))
@@ -215,7 +228,7 @@ class Reproduction:
         about = f"Ours, and the printed value beside it, from {', '.join(self.logs)}."
         if not self.logs:
             about = "Ours, and the printed value beside it; no log is needed."
-        return Document(self.title, about, tuple(sections), self.provenance)
+        return Document(self.title, self.about or about, tuple(sections), self.provenance)
 
     def _items(self) -> Iterator[PrintedTable | PrintedFigure]:
         for chapter in self.chapters:
@@ -226,3 +239,7 @@ class Reproduction:
             for row, values in table.rows:
                 for column, value in zip(table.columns[1:], values, strict=True):
                     yield table.label, row, column, value
+
+
+def _several(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"
