@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 import onega
 from models.contract import example_log
 from onega.core.errors import ModelError
+from onega.core.workload.chains import autocorrelation
 from onega.core.workload.clock import MONDAY
 from onega.core.workload.distances import ks_distance
 from onega.core.workload.rhythm import rhythm
@@ -51,6 +55,34 @@ def test_the_law_of_each_block_and_of_all_hours_is_the_logs():
     assert np.all((width == 8) == (length > 1000))  # jobs change as a whole
 
 
+def wandering_log(rng=3, n=30_000):
+    """Run times that wander over many classes, longer at night; widths go with them."""
+    random = np.random.default_rng(rng)
+    clock = np.sort(random.uniform(0, 12 * 7 * DAY, n))
+    place = lfilter([0.7], [1, -0.7], random.standard_normal(n))
+    night = (clock % DAY < 8 * HOUR) | (clock % DAY >= 18 * HOUR)
+    runtime = np.exp2(8 + 2 * place + 2 * night).clip(1, 2**15)
+    return clock, np.where(place > 0, 8.0, 1.0), runtime
+
+
+def test_the_memory_of_a_log_turned_to_other_hours_stays():
+    clock, procs, runtime = wandering_log()
+
+    def memory(cycle):
+        turned = [
+            sum(map(autocorrelation, cycle.clocked(np.roll(clock, turn), procs, runtime, rng)))
+            for turn in range(2_000, 28_000, 2_000)
+            for rng in [np.random.default_rng(turn)]
+        ]
+        return np.mean(turned)
+
+    cycle = SizeCycle.fit(clock, procs, runtime)
+    wanted = autocorrelation(procs) + autocorrelation(runtime)
+    assert memory(replace(cycle, together=0.0)) < wanted - 0.1
+    assert memory(cycle) == pytest.approx(wanted, abs=0.05)
+    assert 0.3 < cycle.together < 1
+
+
 def test_a_law_that_does_not_change_changes_nothing():
     cycle = SizeCycle([1.0, 2.0], [1.0, 64.0], np.ones((CELLS, 4)))
     procs, runtime = np.array([1.0, 3.0, 1.0]), np.array([5.0, 70.0, 90.0])
@@ -61,6 +93,8 @@ def test_a_law_that_does_not_change_changes_nothing():
 def test_wrong_ratios_are_refused():
     with pytest.raises(ModelError, match="ratios"):
         SizeCycle([1.0], [1.0], np.zeros((CELLS, 1)))
+    with pytest.raises(ModelError, match="together"):
+        SizeCycle([1.0], [1.0], np.ones((CELLS, 1)), 1.5)
     with pytest.raises(ModelError, match="no sizes 'hourli'; did you mean 'hourly'"):
         MODELS["independent"].fit(example_log(), sizes="hourli")
 
