@@ -8,25 +8,18 @@ from typing import Annotated
 import typer
 
 from onega.cli.console import emit_json, remark
-from onega.cli.options import (
-    ColumnOption,
-    FromOption,
-    JsonOption,
-    MapOption,
-    SeedOption,
-    TimezoneOption,
-    TraceArgument,
-    read_trace,
-)
+from onega.cli.grouping import grouped
+from onega.cli.options import JsonOption, ReadOptions, SeedOption, TraceArgument, read_trace
 from onega.core.errors import ModelError
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(name="recover")(recover)
+    app.command("recover")(grouped(recover))
 
 
 def recover(
+    *,
     trace: TraceArgument,
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="OUT.swf", help="Where to write the log.")
@@ -44,11 +37,8 @@ def recover(
         ),
     ] = None,
     seed: SeedOption = None,
-    json: JsonOption = False,  # noqa: FBT002
-    format: FromOption = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
+    json: JsonOption = False,
+    reading: ReadOptions,
 ) -> None:
     """Fill the estimates that a log lacks, from those that it (or another log) has.
 
@@ -58,7 +48,7 @@ def recover(
     from onega.models.jobs.jobs import jobs_of
     from onega.traces.writing import write
 
-    log = read_trace(trace, format=format, map_file=map_file, columns=column, timezone=timezone)
+    log = reading.read(trace)
     model = fit_estimates(jobs_of(log if learn is None else read_trace(learn)), estimates)
     if model is None:
         raise ModelError(

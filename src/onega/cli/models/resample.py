@@ -8,25 +8,17 @@ from typing import Annotated
 import typer
 
 from onega.cli.console import emit_json, remark
-from onega.cli.options import (
-    ColumnOption,
-    FromOption,
-    JsonOption,
-    MapOption,
-    ProcsOption,
-    SeedOption,
-    TimezoneOption,
-    TraceArgument,
-    read_trace,
-)
+from onega.cli.grouping import grouped
+from onega.cli.options import JsonOption, ProcsOption, ReadOptions, SeedOption, TraceArgument
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(name="resample")(resample)
+    app.command("resample")(grouped(resample))
 
 
 def resample(
+    *,
     trace: TraceArgument,
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="OUT.swf", help="Where to write the jobs.")
@@ -40,20 +32,14 @@ def resample(
     ] = None,
     seed: SeedOption = None,
     procs: ProcsOption = None,
-    json: JsonOption = False,  # noqa: FBT002
-    format: FromOption = None,
-    map_file: MapOption = None,
-    column: ColumnOption = None,
-    timezone: TimezoneOption = None,
+    json: JsonOption = False,
+    reading: ReadOptions,
 ) -> None:
     """Draw a log like this one, with replacement, from its own weeks or users (a bootstrap)."""
     from onega.experiment.replicates.resampling import resample as draw
     from onega.traces.writing import write
 
-    log = read_trace(
-        trace, format=format, map_file=map_file, columns=column, timezone=timezone, procs=procs
-    )
-    drawn = draw(log, by, rng=seed, load=load)  # type: ignore[arg-type]
+    drawn = draw(reading.read(trace, procs=procs), by, rng=seed, load=load)  # type: ignore[arg-type]
     write(drawn, out)
     remark(drawn.meta.provenance[-1])
     if json:

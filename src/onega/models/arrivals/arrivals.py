@@ -58,15 +58,21 @@ class Poisson(Gaps):
 
 
 @dataclass(frozen=True, eq=False)
-class GammaGaps(Gaps):
-    """Independent Gamma gaps, fitted by maximum likelihood."""
+class ShapedGaps(Gaps):
+    """Base of laws with a shape and a scale (s), both positive."""
 
-    KIND: ClassVar[str] = "gamma"
     shape: float
     scale: float
 
     def __post_init__(self) -> None:
         _positive(self.KIND, shape=self.shape, scale=self.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class GammaGaps(ShapedGaps):
+    """Independent Gamma gaps, fitted by maximum likelihood."""
+
+    KIND: ClassVar[str] = "gamma"
 
     @classmethod
     def fit(cls, gaps: Floats) -> Self:
@@ -79,15 +85,10 @@ class GammaGaps(Gaps):
 
 
 @dataclass(frozen=True, eq=False)
-class WeibullGaps(Gaps):
+class WeibullGaps(ShapedGaps):
     """Independent Weibull gaps, fitted by maximum likelihood."""
 
     KIND: ClassVar[str] = "weibull"
-    shape: float
-    scale: float
-
-    def __post_init__(self) -> None:
-        _positive(self.KIND, shape=self.shape, scale=self.scale)
 
     @classmethod
     def fit(cls, gaps: Floats) -> Self:

@@ -78,7 +78,7 @@ class EstimateModel(Part):
         """Fill the estimates that a log lacks (§4.4.2); those it has stay.
 
         The provenance counts them, and the log's report has a finding ``recovered_estimate`` with
-        examples, so that nobody takes them for what users said.
+        examples, so that they aren't taken for what users said.
         """
         import polars as pl
 
@@ -154,15 +154,7 @@ class BetaEstimates(EstimateModel):
             )
         line_p = _line(where[good], np.log2(p[good]))
         line_q = _line(where[proper], np.log2(np.log2(q[proper])))
-        highest = float(estimate.max()) if bound is None else float(bound)
-        return cls(
-            *line_p,
-            *line_q,
-            shortest=float(runtime.min()),
-            longest=float(runtime.max()),
-            bound=highest,
-            alignment=Alignment(),
-        )
+        return cls(*line_p, *line_q, **_limits(runtime, estimate, bound))
 
     def shapes(self, runtime: Floats) -> tuple[Floats, Floats]:
         """p(T) and q(T)."""
@@ -205,15 +197,8 @@ class GammaEstimates(EstimateModel):
             raise ModelError("gamma: fewer than two run-time classes have accuracies that differ")
         laws = [fit_gamma(accuracy[classes == k - 0.5]) for k in where]
         shape, scale = (np.array(values) for values in zip(*laws, strict=True))
-        highest = float(estimate.max()) if bound is None else float(bound)
-        return cls(
-            *_line(where, np.log2(shape), weight),
-            *_line(where, np.log2(scale), weight),
-            shortest=float(runtime.min()),
-            longest=float(runtime.max()),
-            bound=highest,
-            alignment=Alignment(),
-        )
+        lines = (*_line(where, np.log2(shape), weight), *_line(where, np.log2(scale), weight))
+        return cls(*lines, **_limits(runtime, estimate, bound))
 
     def draw(self, runtime: Floats, rng: Generator) -> Floats:
         """Draw an accuracy, divide, align, bound."""
@@ -290,6 +275,12 @@ def _moments(values: Floats, classes: Floats) -> Sequence[Floats]:
     good = (count >= _LEAST_IN_CLASS) & (variance > 1e-12)
     # A class stands at its middle on the logarithmic scale.
     return mean[good], variance[good], count[good], groups[good] + 0.5
+
+
+def _limits(runtime: Floats, estimate: Floats, bound: float | None) -> dict[str, float]:
+    """Return the run times between which the lines are meant, and the longest estimate."""
+    longest = float(estimate.max()) if bound is None else float(bound)
+    return {"shortest": float(runtime.min()), "longest": float(runtime.max()), "bound": longest}
 
 
 def _line(x: Floats, y: Floats, weight: Floats | None = None) -> tuple[float, float]:
