@@ -225,9 +225,9 @@ class Reproduction:
         if self.absent:
             notes = Notes(tuple(f"**{one.label}**: {one.why}" for one in self.absent))
             sections.append(Section("not-made", "Not made, and why", (notes,)))
-        about = f"Ours, and the printed value beside it, from {', '.join(self.logs)}."
+        about = f"**Ours** / the printed value, from {', '.join(self.logs)}."
         if not self.logs:
-            about = "Ours, and the printed value beside it; no log is needed."
+            about = "**Ours** / the printed value; no log is needed."
         return Document(self.title, self.about or about, tuple(sections), self.provenance)
 
     def _items(self) -> Iterator[PrintedTable | PrintedFigure]:

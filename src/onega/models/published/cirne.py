@@ -1,14 +1,20 @@
 """Cirne and Berman's model: what users request, and how much of it their jobs use.
 
 W. Cirne and F. Berman, *A comprehensive model of the supercomputer workload*, IEEE Workshop on
-Workload Characterization (WWC-4), 2001: the partition size is log-uniform, with an emphasis on
-powers of two; the requested time is log-uniform; the run time is the requested time times an
-accuracy from a Gamma law; the rate of submissions follows the day.
+Workload Characterization (WWC-4), 140–148, 2001.
 
-The paper's numbers belong to four logs of the nineties and aren't repeated here: everything is
-fitted to a log. The accuracy's Gamma law is taken by maximum likelihood and cut at 1, or at the
-log's own largest accuracy where jobs outlive their requests. The paper's cancelled jobs, which have
-no run time, are left out. In a log without estimates the run times take the place of requests.
+What second-hand sources confirm (its abstract; Song 2006, §4.2; public reading notes): it was made
+from four logs (ANL, CTC, KTH, SDSC); the rate of submissions is a polynomial of the hour; widths
+are mostly powers of two; the requested time and the accuracy, run time / request, are modelled
+apart, the accuracy by a Gamma law that ends at 1, and the run time is their product; cancellations
+have a law of their own. What they don't, because the paper itself wasn't at hand: its parameters,
+which aren't repeated here, and the form of the laws of width and request, here log-uniform in
+stages as Downey's (1997), whose laws the paper improves upon.
+
+Everything is fitted to a log. The accuracy's Gamma law is taken by maximum likelihood and cut at 1,
+or at the 99 % quantile of the log's accuracies where jobs outlive their requests. Cancelled jobs,
+which have no run time, are left out. In a log without estimates the run times take the place of
+requests.
 """
 
 from __future__ import annotations

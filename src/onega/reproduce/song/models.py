@@ -14,6 +14,7 @@ from onega.core.types import Progress
 from onega.reproduce.result import Chapter, PrintedFigure, PrintedTable, Value
 from onega.reproduce.song import printed
 from onega.reproduce.song.logs import SongLog, drawn_for, printed_table
+from onega.reproduce.song.notes import notes_for
 
 if TYPE_CHECKING:
     from onega.comparison.compare_models import ModelComparison
@@ -199,7 +200,10 @@ def all_models(mine: _Drawn, log: SongLog, replicates: int) -> PrintedTable:
     columns = ("model", "KS width", "KS run time", "KS gap", "d_SA, %", "corr", "ρ₁ width",
                "ρ₁ run time", "equal neighbours", "median abs d_SA, %")  # fmt: skip
     title = f"all models on {log.name}, means over {replicates} samples"
-    return PrintedTable(f"Beside 3.5–3.7, {log.name}", title, columns, tuple(rows))
+    label = "Beside 3.5–3.7"
+    return PrintedTable(
+        f"{label}, {log.name}", title, columns, tuple(rows), notes_for(label, (log.name,))
+    )
 
 
 def predictions(logs: Sequence[SongLog]) -> PrintedTable:
@@ -213,6 +217,5 @@ def predictions(logs: Sequence[SongLog]) -> PrintedTable:
         for attribute, scores in prediction_scores(log.jobs).items()
     ]
     columns = ("log and attribute", "vlmc", "first-order chain", "same as last")
-    return PrintedTable(
-        "Beside 7.2", "right predictions of the next class, %", columns, tuple(rows)
-    )
+    title = "the class of the next job, right predictions in the log's second half, %"
+    return printed_table("Beside 7.2", title, columns, rows, logs)

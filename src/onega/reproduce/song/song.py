@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from onega.core.errors import ExperimentError
 from onega.core.workload.workload import Workload
-from onega.reproduce.result import Absent, Chapter, Reproduction
+from onega.reproduce.result import Absent, Chapter, PrintedTable, Reproduction, Value
 from onega.reproduce.song import printed
 from onega.reproduce.song.estimates import estimates_chapter
 from onega.reproduce.song.logs import SongLog, song_logs
 from onega.reproduce.song.models import models_chapter
 from onega.reproduce.song.relations import cycles, relations
 from onega.reproduce.song.users import feedback_chapter, users_chapter
+
+SEVERAL = "several logs, or none"
+"""Row of what isn't one log's: Tables 3.2 and 4.6, and logs together in Table 4.9."""
 
 DRAWINGS = Absent(
     "Figures 2.1–2.4, 2.7, 3.4, 5.2, 5.3, 7.3, 7.4 and Table 6.1",
@@ -38,7 +42,7 @@ def reproduce_song(
     replicates
         Samples behind each mean of random draws.
     all_models
-        Compare all thirteen variants of models, not only the thesis's three.
+        Compare all models, not only the thesis's.
     progress
         Called with the share that is done of the longest part.
     """
@@ -54,18 +58,44 @@ def reproduce_song(
         reactions,
         cycles(logs),
     )
+    sources = tuple(log.raw.meta.source or log.name for log in logs)
+    every = " --all-models" if all_models else ""
     return Reproduction(
         "song",
         f"Reproduced: {printed.TITLE}",
-        tuple(log.raw.meta.source or log.name for log in logs),
-        tuple(chapter for chapter in chapters if chapter.items),
+        sources,
+        (_by_log(logs, chapters), *(chapter for chapter in chapters if chapter.items)),
         (*refused, *_absent(logs, chapters), DRAWINGS),
         (
-            f"{replicates} samples as long as the log behind every mean ± standard deviation; "
-            f"seed {seed}",
+            f"Made by `onega reproduce song {' '.join(sources)} --replicates {replicates}{every} "
+            f"--seed {seed}`, with `-o` and the file's name.",
+            f"{replicates} samples as long as the log behind every mean ± standard deviation.",
             "Jobs with a positive width and run time; chapters 5 and 6 on the cleaned log.",
         ),
     )
+
+
+def _by_log(logs: tuple[SongLog, ...], chapters: Sequence[Chapter]) -> Chapter:
+    """Count the printed values of each log, and those that come out as printed."""
+    names = [log.name for log in logs]
+    counts = {name: [0, 0] for name in (*names, SEVERAL)}
+    tables = [one for part in chapters for one in part.items if isinstance(one, PrintedTable)]
+    for table in tables:
+        for row, values in table.rows:
+            words = {*table.label.split(", "), *re.split(r", | \(|:", row)}
+            mine = [name for name in names if name in words]
+            count = counts[mine[0] if len(mine) == 1 else SEVERAL]
+            compared = [value.agrees for value in values if value.agrees is not None]
+            count[0] += len(compared)
+            count[1] += sum(compared)
+    rows = tuple(
+        (name, (Value(count, digits=0), Value(agree, digits=0)))
+        for name, (count, agree) in counts.items()
+        if count
+    )
+    columns = ("log", "printed values", "come out as printed")
+    made = PrintedTable("By log", "printed values, and how many come out", columns, rows)
+    return Chapter("Agreement", (made,))
 
 
 def _absent(logs: tuple[SongLog, ...], chapters: Sequence[Chapter]) -> tuple[Absent, ...]:
