@@ -11,7 +11,7 @@ have a law of their own. What they don't, because the paper itself wasn't at han
 which aren't repeated here, and the form of the laws of width and request, here log-uniform in
 stages as Downey's (1997), whose laws the paper improves upon.
 
-Everything is fitted to a log. The accuracy's Gamma law is taken by maximum likelihood and cut at 1,
+Everything is fitted to a log. Requests end at their 99.9 % quantile. The accuracy's Gamma law is taken by maximum likelihood and cut at 1,
 or at the 99 % quantile of the log's accuracies where jobs outlive their requests. Cancelled jobs,
 which have no run time, are left out. In a log without estimates the run times take the place of
 requests.
@@ -90,9 +90,12 @@ class CirneBerman(WorkloadModel):
                 highest = max(1.0, float(np.quantile(accuracy, 0.99)))
             else:
                 request = jobs.runtime
+        last = np.quantile(request, 0.999)  # one slip of the pen would stretch the last stage
+        if last <= request.min():
+            last = request.max()
         return {
             "width": width,
-            "request": LogUniform.fit(request, stages=stages),
+            "request": LogUniform.fit(np.minimum(request, last), stages=stages),
             "power_of_two": max(0.0, (seen - already) / (1 - already)) if already < 1 else 1.0,
             "shape": shape,
             "scale": scale,
