@@ -292,9 +292,9 @@ class WorkloadModel(Plottable, Part):
         elif self.estimates is not None:
             columns["estimate"] = self.estimates.draw(drawn.runtime, generator(child(seed, 2)))
         if self.users is not None:
-            who = self.users.draw(drawn.procs, drawn.runtime, generator(child(seed, 3)))
-            columns["user"] = who
-            columns["group"] = self.users.group_of(who)
+            user = self.users.draw(drawn.procs, drawn.runtime, generator(child(seed, 3)))
+            columns["user"] = user
+            columns["group"] = self.users.group_of(user)
         else:
             columns["user"] = None if drawn.user is None else drawn.user.astype(np.int32)
             columns["group"] = drawn.group

@@ -53,7 +53,7 @@ def grouped_log(rng=0, *, n=4000):
 
 
 def taking_turns(weeks=12, users=6, per_week=60):
-    """Users who never come in the same week: one for all, so nobody waits much."""
+    """Users who never come in the same week: one for all, so no job waits much."""
     random, week_long = np.random.default_rng(5), 604_800.0
     rows = []
     for week in range(weeks):

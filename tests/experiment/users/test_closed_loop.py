@@ -272,9 +272,9 @@ def test_one_user_with_one_job():
     )  # fmt: skip
     found = closed_loop(ReactiveUsers.fit(log))
     assert found.workload.column("submit").tolist() == [5.0, 6.0]
-    nobody = log.with_columns(user=None, note="nobody")
+    unowned = log.with_columns(user=None, note="no users")
     with pytest.raises(ExperimentError, match="who submitted"):
-        ReactiveUsers.fit(nobody)
+        ReactiveUsers.fit(unowned)
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_one_user_with_one_job():
     [
         ({"policy": "spf-pr"}, "preempts"),
         ({"population": 0}, "population must be"),
-        ({"population": 0.01}, "leaves nobody"),
+        ({"population": 0.01}, "leaves none"),
         ({"discouragement": 2}, "discouragement must"),
         ({"reactions": ("size",)}, "did you mean 'sizes'"),
         ({"policy": "lcfs"}, "lcfs isn't possible"),

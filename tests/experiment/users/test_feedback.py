@@ -186,7 +186,7 @@ class TestRefusals:
         with pytest.raises(ExperimentError, match="user column"):
             feedback(bare)
 
-    def test_nobody_waits(self):
+    def test_no_job_waits(self):
         quick = self.log().with_columns(
             pl.lit(0.0).alias("wait"), (pl.int_range(pl.len()) * 100.0).alias("submit"), note=""
         )

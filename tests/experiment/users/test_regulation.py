@@ -32,7 +32,7 @@ def test_users_who_take_turns_wait_longer_when_they_are_moved(log):
 
 
 @pytest.mark.parametrize("closed", [False, True])
-def test_nobody_moved_is_the_log(log, closed):
+def test_users_that_stay_are_the_log(log, closed):
     users = ReactiveUsers.fit(log)
     same = moved_users(users, np.zeros(users.users.size, np.int64), closed=closed)
     np.testing.assert_array_equal(same.start, users.baseline.start)
@@ -85,7 +85,7 @@ def test_refusals(log, options, message):
 def test_logs_that_tell_nothing(log):
     with pytest.raises(ExperimentError, match="at least 2 are needed"):
         regulation(log.head(50))
-    with pytest.raises(ExperimentError, match="nobody waits"):
+    with pytest.raises(ExperimentError, match="no job waits"):
         regulation(log, 4000)
     with pytest.raises(ExperimentError, match="who submitted"):
-        regulation(log.with_columns(user=None, note="nobody"))
+        regulation(log.with_columns(user=None, note="no users"))

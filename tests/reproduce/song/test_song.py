@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,13 +11,23 @@ import pytest
 import onega
 from onega.core.errors import TraceError
 from onega.core.workload.chains import temporal_summary
-from onega.pages import to_html
+from onega.pages import to_html, to_markdown
+from onega.reproduce.result import Chapter, PrintedTable, Reproduction
 from onega.reproduce.song import printed
-from onega.reproduce.song.estimates import class_shapes, pairs_of
+from onega.reproduce.song.estimates import (
+    aligned,
+    class_shapes,
+    completeness,
+    exceeding,
+    longest,
+    pairs_of,
+)
 from onega.reproduce.song.logs import drawn_for, song_logs, song_name
 from onega.reproduce.song.models import ALL_MODELS
 from onega.reproduce.song.notes import ANY, NOTES
+from onega.reproduce.song.relations import relations
 from onega.reproduce.song.song import NEEDS, reproduce_song
+from onega.reproduce.song.users import groups, submissions
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +175,31 @@ def test_printed_shares_add_up():
         # KTH's total counts twenty values, of which sixteen are listed.
         room = 7.0 if name == "KTH" else 1.0
         assert sum(shares.values()) == pytest.approx(printed.ALIGNED_TOTAL[name], abs=room)
+
+
+def test_the_page_in_the_docs_is_what_this_tree_makes(shared):
+    """What isn't drawn at random stands there as the command writes it, and so does every note."""
+    page = Path(__file__).parents[3].joinpath("docs", "song-tables.md").read_text("utf-8")
+    logs = song_logs([onega.read(shared("traces", "KTH-SP2-1996-2.1-cln.swf.gz"))])
+    found = {log.name: pairs for log in logs if (pairs := pairs_of(log)) is not None}
+    items = (
+        *(one for one in relations(logs).items if isinstance(one, PrintedTable)),
+        completeness(logs), exceeding(logs, found), aligned(logs[0]), longest(logs, found),
+        submissions(logs), groups(logs[0]),
+    )  # fmt: skip
+    made = to_markdown(Reproduction("song", "", (), (Chapter("", items),)).document()).splitlines()
+    rows = [line for line in made if line.startswith("|")]
+    assert len(rows) > 40
+    assert set(rows) <= set(page.splitlines())
+    given = (ANY, "KTH", "SP2", "LANL", "HPC2N-2002-2")
+    missing = [
+        notes[name] for notes in NOTES.values() for name in given
+        if name in notes and f"- {notes[name]}" not in page
+    ]  # fmt: skip
+    assert missing == []
+    labels = [line.split(":")[0] for line in page.splitlines() if line.startswith("### Beside 3.5")]
+    assert len(labels) == 4
+    assert all(f"| {name} |" in page for name in ALL_MODELS)
 
 
 @pytest.mark.verification

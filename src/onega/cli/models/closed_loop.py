@@ -32,7 +32,7 @@ WithinOption = Annotated[
     typer.Option(
         "--within",
         metavar="TIME",
-        help="Who submits so soon after a result waited for it: 8h, 1d, 7d.",
+        help="A job that comes so soon after a result waited for it: 8h, 1d, 7d.",
     ),
 ]
 SizesOption = Annotated[

@@ -152,5 +152,5 @@ def _print(result: Feedback) -> None:
         "W: jobs waiting, O: processors busy; R: run time, P: width. WR-: users who submit shorter "
         "jobs the more jobs wait. Evidence: more than 20 % of all submissions. p: adjusted for "
         "eight groups (Holm), what users saw exchanged within user and hour, or shifted there; if "
-        f"nobody reacted, any group would survive with probability {result.level:g} at most."
+        f"no user reacted, any group would survive with probability {result.level:g} at most."
     )

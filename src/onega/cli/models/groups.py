@@ -1,4 +1,4 @@
-"""``onega groups``: who makes the load."""
+"""``onega groups``: which users make the load."""
 
 from __future__ import annotations
 

@@ -52,8 +52,8 @@ _STATIC: Final[dict[str, KeyFunction]] = {
 
 
 class _Lines(NamedTuple):
-    """Who comes: rows of the baseline's log, the seconds by which each is moved, which copy of its
-    user it is of, and the line that it waits for (−1: none)."""  # noqa: D205, D209
+    """Jobs that come: rows of the baseline's log, the seconds by which each is moved, which copy of
+    its user it is of, and the line that it waits for (−1: none)."""  # noqa: D205, D209
 
     row: Ints
     moved: Floats
@@ -83,14 +83,14 @@ def closed_loop(
     cluster, policy
         As for `onega.simulate`, without preemption; those of the baseline run by default.
     rng
-        Draws who is doubled or left out, and where among equal sizes a moved job lies.
+        Draws which users are doubled or left out, and where among equal sizes a moved job lies.
     population
-        How many times the log's users: 1.1 is a tenth more people (copies of users drawn at random,
+        How many times the log's users: 1.1 is a tenth more users (copies of users drawn at random,
         each moved by a random number of weeks, round the log's span).
     reactions
-        ``"thinks"``: who waited for a result in the log comes as much later or sooner as the result
-        does; ``"sizes"``: run times and widths move by the user's coefficients. With none of them
-        it is an open loop: the log's submissions at the log's times.
+        ``"thinks"``: a job that waited for a result in the log comes as much later or sooner as the
+        result does; ``"sizes"``: run times and widths move by the user's coefficients. With none of
+        them it is an open loop: the log's submissions at the log's times.
     discouragement
         Users who find a longer queue than in the baseline run give a job up, and what would have
         waited for it, with this probability times the difference of levels (0 to 1). See
@@ -152,21 +152,21 @@ def _check(*, population: float, discouragement: float, reactions: Collection[st
 
 
 def _people(users: ReactiveUsers, population: float, random: np.random.Generator) -> _Lines:
-    """Lay out everybody's jobs: the log's users, or some of them, and copies in other weeks."""
-    everybody = np.arange(users.users.size)
+    """Lay out all jobs: the log's users, or some of them, and copies in other weeks."""
+    every_user = np.arange(users.users.size)
     whole, part = divmod(population, 1)
-    some = random.permutation(everybody)[: round(part * everybody.size)]
+    some = random.permutation(every_user)[: round(part * every_user.size)]
     if not whole and not some.size:
-        raise ExperimentError(f"population {population:g} of {everybody.size} users leaves nobody")
+        raise ExperimentError(f"population {population:g} of {every_user.size} users leaves none")
     parts: list[_Lines] = []
     size = 0
     for copy in range(int(whole) + (some.size > 0)):
-        chosen = np.isin(users.user, everybody if copy < whole else some)
-        turn = np.zeros(everybody.size, np.int64)
+        chosen = np.isin(users.user, every_user if copy < whole else some)
+        turn = np.zeros(every_user.size, np.int64)
         if copy == 0:
-            chosen |= users.user < 0  # nobody's jobs are there once
+            chosen |= users.user < 0  # jobs without a user are there once
         else:
-            turn = random.integers(0, weeks_of(users), everybody.size)
+            turn = random.integers(0, weeks_of(users), every_user.size)
         one = _turned(users, np.flatnonzero(chosen), turn)
         after = np.where(one.after >= 0, one.after + size, -1)
         parts.append(one._replace(copy=np.full(one.row.size, copy), after=after))
@@ -184,7 +184,7 @@ def _turned(users: ReactiveUsers, row: Ints, turn: Ints) -> _Lines:
     place = np.full(users.user.size, -1)
     place[row] = np.arange(row.size)
     after = np.where(users.after[row] >= 0, place[users.after[row]], -1)
-    # Where a history goes on at the beginning of the span, nobody waits across it.
+    # Where a history goes on at the beginning of the span, no job waits across it.
     after[(after >= 0) & (moved[after] != moved)] = -1
     return _Lines(row, moved, np.zeros(row.size, np.int64), after)
 

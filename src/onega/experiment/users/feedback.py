@@ -95,7 +95,7 @@ class Feedback(Plottable):
         The time frame, or None.
     permutations, level
         How often chance was tried, and the error rate: the probability that any group is said to
-        survive although nobody reacts.
+        survive although no user reacts.
     """
 
     FIGURES: ClassVar[str] = "feedback"
@@ -212,7 +212,7 @@ def feedback(
         How often what users saw is exchanged within user and hour of the day; 0: not at all.
     significance
         The error rate: the probability that any of the eight groups is said to survive although
-        nobody reacts (p-values are adjusted by Holm's method).
+        no user reacts (p-values are adjusted by Holm's method).
     rng
         Seed of the exchanges; fixed by default, so that one log gives one answer.
     """
@@ -244,8 +244,8 @@ def observed(workload: Workload) -> Schedule:
     """Make the schedule of a log; refuse, with the reason, one without waits."""
     if not workload.has("wait"):
         raise ExperimentError(
-            "the log has no waits, so nobody knows what its users saw; feedback needs the wait of "
-            "every job (simulate the log and pass the schedule to see what a policy would show)"
+            "the log has no waits, so what its users saw isn't known; feedback needs the wait "
+            "of every job (simulate the log and pass the schedule to see what a policy would show)"
         )
     return Schedule.observed(workload)
 
@@ -253,7 +253,7 @@ def observed(workload: Workload) -> Schedule:
 def submissions_of(
     schedule: Schedule,
 ) -> tuple[pl.DataFrame, dict[str, Floats], list[Finding]]:
-    """Lay out what was submitted and what was seen; refuse where nobody could see anything."""
+    """Lay out what was submitted and what was seen; refuse where nothing could be seen."""
     if not schedule.workload.has("user"):
         raise ExperimentError(
             "the log doesn't say who submitted its jobs; feedback needs the user column"
@@ -266,7 +266,7 @@ def submissions_of(
     if shared > SHARED:
         raise ExperimentError(
             f"at {shared:.0%} of the submissions more processors are busy than the machine's "
-            f"{schedule.cluster.procs}: it shares them in time, nobody waits for a free one, and "
+            f"{schedule.cluster.procs}: it shares them in time, no job waits for a free one, and "
             "the number of busy processors says nothing (Song 2006, §6.4)"
         )
     if not np.any(seen.waiting > 0):
@@ -291,9 +291,9 @@ def submissions_of(
             **{f"{name}_level": levels_of(column, cuts[name]) for name, column in values.items()},
         }
     ).sort("submit", maintain_order=True)
-    nobody = int(table["user"].null_count())
+    unowned = int(table["user"].null_count())
     why = "no user: counted among all submissions, in no group"
-    return table, cuts, [Finding("no_user", "noted", nobody, why)]
+    return table, cuts, [Finding("no_user", "noted", unowned, why)]
 
 
 def _hours(schedule: Schedule) -> Ints:

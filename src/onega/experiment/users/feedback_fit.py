@@ -107,7 +107,7 @@ def _choose(
 
 
 def group_members(coefficients: Floats) -> npt.NDArray[np.bool_]:
-    """Tell for each user (rows) and group (columns) whether he is in it."""
+    """Tell for each user (rows) and group (columns) whether the user is in it."""
     both = np.stack((coefficients > 0, coefficients < 0), axis=2)
     return both.reshape(coefficients.shape[0], len(GROUPS))
 

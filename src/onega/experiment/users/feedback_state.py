@@ -61,7 +61,7 @@ def levels_of(values: Floats | Ints, cuts: Floats) -> Floats:
 def middle_levels(values: Floats | Ints, cuts: Floats) -> Floats:
     """Levels where equal values stand in the middle of all levels that they take.
 
-    Where nearly everybody sees an empty queue, that is neither a short nor a long one.
+    Where nearly all users see an empty queue, that is neither a short nor a long one.
     """
     below = np.searchsorted(cuts, values, side="left")
     upto = np.searchsorted(cuts, values, side="right")

@@ -35,11 +35,11 @@ class ReactiveUsers:
     baseline
         The log on the machine and under the policy that its users are used to.
     within
-        H: who submits again within so many seconds of a result waited for it.
+        H: a user who submits again within so many seconds of a result waited for it.
     after
         For each job the row of the job that its user waited for; −1: it comes at its own time.
     user
-        For each job a row of ``users``; −1: the log doesn't say who.
+        For each job a row of ``users``; −1: the log doesn't say.
     users, coefficients
         User numbers, and W→R, O→R, W→P, O→P of each (0 for users with fewer than 50 jobs).
     cuts
@@ -82,7 +82,7 @@ class ReactiveUsers:
             What users are used to: the log's own machine, and EASY.
         within
             Seconds. A job that comes at most this long after its user's latest result waited for
-            it; another one has a time of its own. 0: nobody waits for anything.
+            it; another one has a time of its own. 0: no job waits for another.
         groups
             Keep only coefficients of these groups, e.g. ``("WR-", "OP-")``: those that survive
             chance in `onega.feedback`. None keeps all that AIC chose.
@@ -108,10 +108,10 @@ class ReactiveUsers:
         seen = seen_at_submission(baseline)
         cuts = np.stack((cut_points(seen.waiting), cut_points(seen.busy)))
         levels = np.stack((middle_levels(seen.waiting, cuts[0]), middle_levels(seen.busy, cuts[1])))
-        nobody = Finding("no_user", "noted", int((~known).sum()), "no user: at their own times")
+        unowned = Finding("no_user", "noted", int((~known).sum()), "no user: at their own times")
         return cls(
             baseline, float(within), after, user, users.astype(np.int64), coefficients, cuts,
-            levels, left_out + Report.of([nobody, *remarks]),
+            levels, left_out + Report.of([unowned, *remarks]),
         )  # fmt: skip
 
     def waiting_within(self, within: float) -> ReactiveUsers:
@@ -123,7 +123,7 @@ class ReactiveUsers:
     def discouragement(self) -> float:
         """Slope of "no job of its user waited for this one" over the level of W, within users.
 
-        How much likelier somebody is to stop at the longest queue than at the shortest.
+        How much likelier users are to stop at the longest queue than at the shortest.
         """
         known = self.user >= 0
         stops = np.ones(self.user.size)
@@ -188,7 +188,7 @@ def _without_preemption(policy: Any) -> Policy:  # noqa: ANN401
 def _coefficients(
     log: Workload, users: Ints, groups: Collection[str] | None
 ) -> tuple[Floats, list[Finding]]:
-    """Return how sizes react, from the log's own waits, and who has nothing to react with."""
+    """Return how sizes react, from the log's own waits, and what couldn't be learnt."""
     result = np.zeros((users.size, len(COEFFICIENTS)))
     counts = log.table["user"].drop_nulls().value_counts()["count"].to_numpy()
     without = len(log) - int(log.table["wait"].count())

@@ -1,12 +1,12 @@
 """How much users regulate one another through the machine: logs that keep all but one thing.
 
 A full machine is submitted to less. Nothing in one user's history shows it, so it is measured by
-taking it away: every user's jobs stay as they are, but who is there at the same time changes
-(users' whole histories are moved by weeks), and the log is simulated again. If the users don't care
-for one another, waits stay as they are; if they regulate themselves, waits grow. With the loop
-closed (a job comes a think time after its user's latest result, if that was at most H ago), the
-moved users see the queue again, and the H at which the waits are the log's own says how long people
-wait for results before they go on.
+taking it away: every user's jobs stay as they are, but which users are there at the same time
+changes (users' whole histories are moved by weeks), and the log is simulated again. If users don't
+depend on one another, waits stay as they are; if they regulate one another, waits grow. With the
+loop closed (a job comes a think time after its user's latest result, if that was at most H ago),
+the moved users see the queue again, and the H at which the waits are the log's own says how long
+users wait for results before they go on.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def regulation(
     users = ReactiveUsers.fit(workload, cluster, policy, within=0.0, groups=())
     wait = users.baseline.summary()["mean_wait"]
     if not wait > 0:
-        raise ExperimentError("nobody waits on this machine: there is nothing to regulate")
+        raise ExperimentError("no job waits on this machine: there is nothing to regulate")
     seed = seed_sequence(rng)
     found = [
         Surrogate(name, destroys, tuple(_ratio(draw(one), wait) for one in seed.spawn(draws)))
@@ -175,7 +175,7 @@ def regulation(
 
 
 def _ratio(mean_wait: float, wait: float) -> float:
-    """Return the ratio; a draw in which nobody waits counts as a thousandth of the wait."""
+    """Return the ratio; a draw in which no job waits counts as a thousandth of the wait."""
     return max(mean_wait / wait, 1e-3)
 
 
@@ -206,7 +206,7 @@ def _surrogates(users: ReactiveUsers, within: Sequence[float]) -> Iterator[tuple
         "memory beyond a day",
         lambda seed: simulated(days_anew(log, generator(seed))),
     )
-    company = "who else is there at the same time"
+    company = "which users are there at the same time"
     for most in WEEKS:
         far = "any number of" if most is None else f"up to {most}"
         yield f"users moved by {far} weeks", company, moved(users, most, closed=False)

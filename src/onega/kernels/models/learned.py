@@ -185,7 +185,7 @@ def remember(past: Past, memory: Memory, job: tuple[int, int, int], user: int) -
 
 @kernel
 def lesson_inputs(past: Past, path: np.ndarray, users: np.ndarray) -> np.ndarray:
-    """Return every job's inputs; ``path`` holds the classes (3 × n), ``users`` who submits."""
+    """Return every job's inputs; ``path`` holds the classes (3 × n), ``users`` the users."""
     n = users.size
     rows = np.zeros((n, FEATURES))
     memory = fresh_memory(past)

@@ -1,11 +1,11 @@
-"""A machine whose users see the queue: a job comes when its user has what he waited for.
+"""A machine whose users see the queue: a job comes when its user has the awaited result.
 
 Every job has a line of the log. One without ``after`` is submitted at its own time; another one as
 much later (or earlier) than in the log as the job that its user waited for ends later than it did
 in the baseline run. Where the machine does what it did in the baseline run, everything happens at
 the log's times, to the bit. Sizes may react too: a job is moved along the log's run times and
-widths by its user's coefficients times the difference between the queue he sees and the one that he
-saw in the baseline run.
+widths by its user's coefficients times the difference between the queue that the user sees and
+the one of the baseline run.
 
 The order at one instant is that of `onega.kernels.pool.loop`: completions, submissions, one pass.
 """
@@ -79,15 +79,16 @@ RULES = record(
     growth=REAL,
 )  # fmt: skip
 """Chance to give up; the log's machine over this one; whether sizes react; the widest job; how many
-followers may come at once; the next of ``calendar``; who gave up; sum of differences between levels
-of W; work as it was in the log and as it became; after so many jobs a growth of work beyond
+followers may come at once; the next of ``calendar``; jobs given up; sum of differences between
+levels of W; work as it was in the log and as it became; after so many jobs a growth of work beyond
 ``growth`` under longer queues is a loop that runs away."""
 
 
 class Crowd(NamedTuple):
-    """Lines; those with a time of their own in its order (``calendar``); those who think (``heap``,
-    by time and line); lines as they were submitted (``made``); coefficients; the log's sorted run
-    times and widths (rows); lower ends of levels of W and O (rows); three uniform draws a line."""  # noqa: D205, D209
+    """Lines; those with a time of their own in its order (``calendar``); those whose think time
+    runs (``heap``, by time and line); lines as they were submitted (``made``); coefficients; the log's
+    sorted run times and widths (rows); lower ends of levels of W and O (rows); three uniform draws
+    a line."""  # noqa: D205, D209
 
     rules: Records
     lines: Records
@@ -157,7 +158,7 @@ def _react(crowd: Crowd, line: int, queue: float, busy: float, job: Record) -> N
 
 @part
 def _submit(crowd: Crowd, m: Record, line: int, waiting: int, jobs: Records) -> bool:
-    """Let a user submit a line; False if he gives up because of the queue."""
+    """Let a user submit a line; False if the user gives it up because of the queue."""
     rules, one = crowd.rules[0], crowd.lines[line]
     job = jobs[m.arrived]
     job.work = one.work
@@ -181,7 +182,7 @@ def _submit(crowd: Crowd, m: Record, line: int, waiting: int, jobs: Records) -> 
 
 @part
 def _wake(crowd: Crowd, line: int, now: float) -> None:
-    """Tell everybody who waited for a job's end."""
+    """Put every line that waited for a job's end on the heap."""
     late = now - crowd.lines[line].end
     follower = crowd.lines[line].follower
     while follower >= 0:
@@ -227,7 +228,7 @@ def _most_coming(crowd: Crowd, now: float) -> int:
 
 @part
 def _runs_away(rules: Record, arrived: int) -> bool:
-    """Whether people submit far more work than in the log although the queue is longer."""
+    """Whether users submit far more work than in the log although the queue is longer."""
     large = rules.made > rules.growth * rules.meant
     return large and rules.seen > 0.0 and arrived >= rules.patience
 

@@ -43,7 +43,7 @@ RADIUS = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Scaling(Part):
-    """Mean and spread of the inputs, classes of the outputs, who submits, the recurrent weights.
+    """Mean and spread of the inputs, classes of the outputs, users' shares, the recurrent weights.
 
     Attributes
     ----------

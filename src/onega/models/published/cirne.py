@@ -11,10 +11,10 @@ have a law of their own. What they don't, because the paper itself wasn't at han
 which aren't repeated here, and the form of the laws of width and request, here log-uniform in
 stages as Downey's (1997), whose laws the paper improves upon.
 
-Everything is fitted to a log. Requests end at their 99.9 % quantile. The accuracy's Gamma law is taken by maximum likelihood and cut at 1,
-or at the 99 % quantile of the log's accuracies where jobs outlive their requests. Cancelled jobs,
-which have no run time, are left out. In a log without estimates the run times take the place of
-requests.
+Everything is fitted to a log. Requests end at their 99.9 % quantile. The accuracy's Gamma law is
+taken by maximum likelihood and cut at 1, or at the 99 % quantile of the log's accuracies where jobs
+outlive their requests. Cancelled jobs, which have no run time, are left out. In a log without
+estimates the run times take the place of requests.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ class GroupUsers(UserModel):
     """Users in groups, assigned to jobs that another model has drawn.
 
     A job of kind l goes to the user of the last job of that kind with a probability that falls with
-    the number of jobs between them, and else to user j with P(j | l), his share of the log's jobs
-    of the kind. Whatever the first probability, P(j | l) stays: so do the shares of users and
-    groups, if the model draws the kinds as often as the log has them.
+    the number of jobs between them, and else to user j with P(j | l), that user's share of the
+    log's jobs of the kind. Whatever the first probability, P(j | l) stays; so do the shares of
+    users and groups, if the model draws the kinds as often as the log has them.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class GroupUsers(UserModel):
         sorted_kind = kind[order]
         fresh = rng.random(kind.size) >= self.again[_lag_class(lag)]
         fresh[lag == 0] = True
-        who = np.empty(kind.size, dtype=np.int64)
+        user = np.empty(kind.size, dtype=np.int64)
         uniforms = rng.random(kind.size)
         edges = np.searchsorted(sorted_kind, np.arange(self.counts.shape[1] + 1))
         for column, (begin, end) in enumerate(pairwise(edges)):
@@ -86,10 +86,10 @@ class GroupUsers(UserModel):
                 continue
             cumulative = np.cumsum(self._submitters(column))
             chosen = np.searchsorted(cumulative, uniforms[begin:end] * cumulative[-1], side="right")
-            who[begin:end] = np.minimum(chosen, cumulative.size - 1)
-        who = who[np.maximum.accumulate(np.where(fresh, np.arange(kind.size), 0))]
+            user[begin:end] = np.minimum(chosen, cumulative.size - 1)
+        user = user[np.maximum.accumulate(np.where(fresh, np.arange(kind.size), 0))]
         result = np.empty(kind.size, dtype=np.int64)
-        result[order] = self.users[who]
+        result[order] = self.users[user]
         return result
 
     def _submitters(self, kind: int) -> Ints:

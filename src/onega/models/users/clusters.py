@@ -1,8 +1,8 @@
 """Kinds of jobs and groups of users: the clustering of Song (2006), §5.2.
 
 Jobs fall into kinds: ⌊log₂ width⌋ × a cluster of log₂ run times found by CLARA. A user is the
-vector α_j of the shares of his jobs in each kind; users are grouped by PAM on a distance that
-weighs by submissions, so that nobody founds a group with three jobs.
+vector α_j of the shares of the user's jobs in each kind; users are grouped by PAM on a distance
+that weighs by submissions, so that three jobs don't make a group.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ GENERATIONS = ("sessions", "literal")
 
 @dataclass(frozen=True, eq=False)
 class UserGroup(Part):
-    """One group: what it submits (G_k, f_k, p_k of §5.2.4), who is in it, and in what bursts.
+    """One group: what it submits (G_k, f_k, p_k of §5.2.4), its users, and their bursts.
 
     Attributes
     ----------
@@ -280,8 +280,8 @@ def _draw_group(
     user = np.repeat(np.arange(jobs.size), jobs)
     begins = _session_starts(group, user, rng)
     session = np.cumsum(begins) - 1
-    who = user[begins]
-    start = group.begin[who] + (group.end - group.begin)[who] * rng.random(who.size)
+    owner = user[begins]
+    start = group.begin[owner] + (group.end - group.begin)[owner] * rng.random(owner.size)
     steps = np.where(begins, 0.0, group.between.draw(rng.random(total)))
     walked = np.cumsum(steps)
     position = start[session] * n + walked - walked[begins][session]
@@ -291,7 +291,7 @@ def _draw_group(
 
 
 def _session_starts(group: UserGroup, user: Ints, rng: Generator) -> Any:  # noqa: ANN401
-    """Cut users' jobs into sessions whose lengths follow the log's; a user begins his own."""
+    """Cut users' jobs into sessions whose lengths follow the log's; every user begins a new one."""
     begins = np.zeros(user.size, dtype=bool)
     begins[:1] = True
     begins[1:] = user[1:] != user[:-1]
