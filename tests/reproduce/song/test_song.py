@@ -11,12 +11,12 @@ import pytest
 import onega
 from onega.core.errors import TraceError
 from onega.core.workload.chains import temporal_summary
+from onega.models.estimates.estimates import beta_shapes
 from onega.pages import to_html, to_markdown
 from onega.reproduce.result import Chapter, PrintedTable, Reproduction
 from onega.reproduce.song import printed
 from onega.reproduce.song.estimates import (
     aligned,
-    class_shapes,
     completeness,
     exceeding,
     longest,
@@ -144,12 +144,12 @@ def test_all_models_and_predictions(log):
     assert any(one.label == "Beside 7.2" for one in made.tables())
 
 
-def test_class_shapes_are_the_corrected_moments(log):
+def test_shapes_of_classes_are_the_corrected_moments(log):
     """One class by hand: p = x̄(x̄(1−x̄)/s² − 1) on accuracies divided by 1.1."""
     pairs = pairs_of(song_logs([log])[0])
-    where, p, q = class_shapes(pairs)
+    where, p, q = beta_shapes(pairs.runtime, pairs.estimate)
     k = 1
-    inside = np.floor(np.log2(pairs.runtime)) == np.floor(np.log2(where[k]))
+    inside = np.floor(np.log2(pairs.runtime)) == np.floor(where[k])
     x = pairs.runtime[inside] / pairs.estimate[inside] / 1.1
     common = x.mean() * (1 - x.mean()) / x.var(ddof=1) - 1
     assert p[k] == pytest.approx(x.mean() * common)
@@ -167,9 +167,9 @@ def test_notes_are_about_tables_and_logs_that_exist():
 def test_printed_shares_add_up():
     """Guards against slips in copying: groups of one log share out all area, jobs and users."""
     for by_number in printed.GROUPS.values():
-        for number, groups in by_number.items():
-            assert len(groups) == number
-            sums = np.array(groups).sum(axis=0)
+        for number, shares_of in by_number.items():
+            assert len(shares_of) == number
+            sums = np.array(shares_of).sum(axis=0)
             np.testing.assert_allclose(sums, 100, atol=0.5)
     for name, shares in printed.ALIGNED.items():
         # KTH's total counts twenty values, of which sixteen are listed.

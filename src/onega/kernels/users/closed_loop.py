@@ -86,9 +86,9 @@ levels of W; work as it was in the log and as it became; after so many jobs a gr
 
 class Crowd(NamedTuple):
     """Lines; those with a time of their own in its order (``calendar``); those whose think time
-    runs (``heap``, by time and line); lines as they were submitted (``made``); coefficients; the log's
-    sorted run times and widths (rows); lower ends of levels of W and O (rows); three uniform draws
-    a line."""  # noqa: D205, D209
+    runs (``heap``, by time and line); lines as they were submitted (``made``); coefficients; the
+    log's sorted run times and widths (rows); lower ends of levels of W and O (rows); three uniform
+    draws a line."""  # noqa: D205, D209
 
     rules: Records
     lines: Records

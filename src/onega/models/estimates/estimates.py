@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -136,23 +136,16 @@ class BetaEstimates(EstimateModel):
         Every class counts once, as in the text; weighted by their jobs, a log with many jobs of one
         class would decide what is drawn for another log (Table 4.9).
         """
-        accuracy = runtime / estimate
-        kept = accuracy <= HIGHEST_ACCURACY
-        x = accuracy[kept] / HIGHEST_ACCURACY
-        classes = np.frexp(runtime[kept])[1] - 1
-        mean, variance, _, where = _moments(x, classes)
-        common = mean * (1 - mean) / variance - 1
-        p, q = mean * common, (1 - mean) * common
-        good = (common > 0) & (p > 0)
+        where, p, q = beta_shapes(runtime, estimate)
         # log₂ log₂ q needs q > 1: classes whose accuracies pile up at both ends
         # have no part in q's line.
-        proper = good & (q > 1.02)
-        if good.sum() < 2 or proper.sum() < 2:
+        proper = q > 1.02
+        if proper.sum() < 2:
             raise ModelError(
                 "beta: fewer than two run-time classes have accuracies that differ; "
                 "Tsafrir's model may fit"
             )
-        line_p = _line(where[good], np.log2(p[good]))
+        line_p = _line(where, np.log2(p))
         line_q = _line(where[proper], np.log2(np.log2(q[proper])))
         return cls(*line_p, *line_q, **_limits(runtime, estimate, bound))
 
@@ -250,6 +243,21 @@ def misfit(model: EstimateModel, runtime: Floats, estimate: Floats) -> float:
     return ks_distance(estimate, drawn) + accuracy
 
 
+def beta_shapes(runtime: Floats, estimate: Floats) -> tuple[Floats, Floats, Floats]:
+    """Match a Beta law to the accuracies of each class ⌊log₂ T⌋ by moments (§4.3.2, corrected).
+
+    p = x̄ (x̄(1 − x̄)/s² − 1) and q = (1 − x̄)(x̄(1 − x̄)/s² − 1), with x the accuracy over
+    `HIGHEST_ACCURACY`. Returns the middles of the classes (log₂ s), p and q.
+    """
+    accuracy = runtime / estimate
+    kept = accuracy <= HIGHEST_ACCURACY
+    classes = np.frexp(runtime[kept])[1] - 1
+    mean, variance, _, where = _moments(accuracy[kept] / HIGHEST_ACCURACY, classes)
+    common = mean * (1 - mean) / variance - 1
+    good = (common > 0) & (mean > 0)
+    return where[good], (mean * common)[good], ((1 - mean) * common)[good]
+
+
 def _pairs(workload: Workload) -> tuple[Floats, Floats]:
     import polars as pl
 
@@ -277,7 +285,7 @@ def _moments(values: Floats, classes: Floats) -> Sequence[Floats]:
     return mean[good], variance[good], count[good], groups[good] + 0.5
 
 
-def _limits(runtime: Floats, estimate: Floats, bound: float | None) -> dict[str, float]:
+def _limits(runtime: Floats, estimate: Floats, bound: float | None) -> dict[str, Any]:
     """Return the run times between which the lines are meant, and the longest estimate."""
     longest = float(estimate.max()) if bound is None else float(bound)
     return {"shortest": float(runtime.min()), "longest": float(runtime.max()), "bound": longest}

@@ -244,7 +244,7 @@ def _figures(
     seed: int,
 ) -> list[PrintedFigure]:
     from onega.figures import papers as draw
-    from onega.models.estimates.estimates import BetaEstimates
+    from onega.models.estimates.estimates import BetaEstimates, beta_shapes
 
     items = []
     for log in drawn_for(logs, BETA):
@@ -260,6 +260,7 @@ def _figures(
         if not isinstance(model, BetaEstimates):
             continue
         accuracy = {name: pairs.runtime / one for name, one in curves.items()}
+        where, p, q = beta_shapes(pairs.runtime, pairs.estimate)
         items += [
             PrintedFigure(
                 f"Figure 4.2, {log.name}", "accuracies", partial(draw.accuracies, accuracy)
@@ -272,7 +273,7 @@ def _figures(
             PrintedFigure(
                 f"Figure 4.4, {log.name}",
                 "shape of the Beta law by run time",
-                partial(draw.beta_shapes, *class_shapes(pairs), model.shapes),
+                partial(draw.beta_shapes, np.exp2(where), p, q, model.shapes),
             ),
         ]
     return sorted(items, key=lambda item: item.label)
@@ -285,24 +286,3 @@ def unaligned(model: BetaEstimates, pairs: Pairs, seed: int) -> dict[str, Floats
         "the log": pairs.estimate,
         "the model": plain.draw(pairs.runtime, generator(child(seed, 0))),
     }
-
-
-def class_shapes(pairs: Pairs) -> tuple[Floats, Floats, Floats]:
-    """Return run time, p and q of each class ⌊log₂ T⌋ by moments (§4.3.2, corrected)."""
-    accuracy = pairs.runtime / pairs.estimate
-    kept = accuracy <= 1.1
-    classes = np.frexp(pairs.runtime[kept])[1] - 1
-    x = accuracy[kept] / 1.1
-    where, p, q = [], [], []
-    for one in np.unique(classes):
-        values = x[classes == one]
-        variance = float(values.var(ddof=1)) if values.size > 1 else 0.0
-        mean = float(values.mean())
-        if variance <= 0 or not 0 < mean < 1:
-            continue
-        common = mean * (1 - mean) / variance - 1
-        if common > 0:
-            where.append(2.0 ** (one + 0.5))
-            p.append(mean * common)
-            q.append((1 - mean) * common)
-    return np.array(where), np.array(p), np.array(q)
