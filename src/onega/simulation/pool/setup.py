@@ -268,6 +268,7 @@ def make_state(machine: Records, jobs: Records, levels: Records, draws: Floats) 
         levels,
         draws,
         make_heap(slots.size),
+        make_heap(slots.size if rules["control"] == engine.WORKLOAD else 0),
         make_runs(slots.size if rules["backfill"] != engine.BLOCKING else 0),
         make_waiting(min(jobs.size, QUEUE_ROOM), int(jobs["procs"].max())),
         make_profile(min(jobs.size, QUEUE_ROOM) if conservative else 0),
@@ -308,6 +309,7 @@ def make_preemptive_state(
     slots = int(machine[0]["spare"])
     service = np.zeros(jobs.size, preemptive.SERVICE)
     service["left"] = jobs["work"]
+    service["known"] = jobs["expect"]
     service["older"] = service["newer"] = -1
     line = np.zeros(1, preemptive.LINE)
     line["newest"] = line["edge"] = -1
@@ -319,6 +321,7 @@ def make_preemptive_state(
         service,
         line,
         make_heap(jobs.size),
+        make_heap(jobs.size if machine[0]["control"] == engine.WORKLOAD else 0),
         make_heap(jobs.size),
         np.zeros(slots, engine.DUE),
         np.zeros(LOG_ROOM, engine.SWITCH),
