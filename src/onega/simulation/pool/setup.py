@@ -68,6 +68,18 @@ def check_jobs(workload: Workload, procs: int) -> None:
             )
 
 
+def check_estimates(workload: Workload) -> None:
+    """Refuse estimates that a rate control can't add up."""
+    rows = np.flatnonzero(np.isinf(workload.column("estimate")))
+    if rows.size:
+        raise SimulationError(
+            "rate control by the workload adds estimates up, and "
+            f"{rows.size} of {len(workload)} are infinite; leave these out, or take "
+            "knowledge='runtime' (--knowledge runtime)",
+            jobs=workload.table["job"].gather(rows).to_list(),
+        )
+
+
 def _least_and_widest(workload: Workload) -> tuple[float, float]:
     """Return the least of all run times and widths, and the most of the widths."""
     width, work = workload.column("procs"), workload.column("runtime")

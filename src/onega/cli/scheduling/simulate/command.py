@@ -56,7 +56,7 @@ def simulate(
     ] = "fcfs",
     knowledge: Annotated[
         str | None,
-        option("--knowledge", "K", "What the scheduler knows: estimate or runtime."),
+        option("--knowledge", "K", "What scheduler and rate control know: estimate or runtime."),
     ] = None,
     enforce_limits: Annotated[
         bool, typer.Option("--enforce-limits", help="End jobs at their estimates.")
