@@ -14,6 +14,7 @@ import numpy as np
 from onega.kernels.jit import kernel, part, shift, unowned
 from onega.kernels.pool.engine import DONE, MORE, QUEUE_FULL
 from onega.kernels.records import REAL, WHOLE, record
+from onega.kernels.structures.ends import ends_pop, ends_push
 from onega.kernels.types import Floats, Ints, Records
 
 Record = Any
@@ -78,39 +79,6 @@ def make_line() -> Records:
 
 
 @part
-def _push(heap: Records, size: int, end: float, expected: float) -> int:
-    """Make room in a heap of ``size`` for a job with this end; return its place."""
-    place = size
-    while place > 0:
-        parent = (place - 1) >> 1
-        if heap[parent].end <= end:
-            break
-        heap[place] = heap[parent]
-        place = parent
-    heap[place].end = end
-    heap[place].expected = expected
-    return place
-
-
-@part
-def _pop(heap: Records, size: int) -> None:
-    """Take the earliest end out of a heap that has ``size`` left without it."""
-    end = heap[size].end
-    place = 0
-    while True:
-        child = 2 * place + 1
-        if child >= size:
-            break
-        if child + 1 < size and heap[child + 1].end < heap[child].end:
-            child += 1
-        if end <= heap[child].end:
-            break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = heap[size]
-
-
-@part
 def _lower_bound(expected: Records, size: int, end: float) -> int:
     """Return the first place whose end isn't before ``end``."""
     low, high = 0, size
@@ -128,7 +96,8 @@ def _begin(running: Running, size: int, now: float, job: Record) -> None:
     """Start a job of the line; ``size`` others run."""
     running.start[job.job] = now
     until = now + job.expect
-    place = _push(running.heap, size, now + job.work, until)
+    place = ends_push(running.heap, size, now + job.work)
+    running.heap[place].expected = until
     running.heap[place].procs = job.procs
     running.heap[place].job = job.job
     expected = running.expected
@@ -142,7 +111,7 @@ def _begin(running: Running, size: int, now: float, job: Record) -> None:
 def _finish(running: Running, size: int) -> int:
     """End the earliest of the running jobs, ``size`` others run; return its processors."""
     procs, end = running.heap[0].procs, running.heap[0].expected
-    _pop(running.heap, size)
+    ends_pop(running.heap, size)
     expected = running.expected
     # Of equal expected ends any with the same width will do.
     place = _lower_bound(expected, size + 1, end)
