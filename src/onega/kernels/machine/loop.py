@@ -263,6 +263,7 @@ def load(m: Machine, initial: Ints) -> int:
         clock.running += 1
         clock.arrived += 1
         if clock.control == WORKLOAD:
-            count_running(clock, m.known, number_of, slot.begun + expect_left(m, job, option))
+            known_end = max(v, slot.begun + expect_left(m, job, option))
+            count_running(clock, m.known, number_of, known_end)
     m.planned.plan[0].stale = 1
     return -1
