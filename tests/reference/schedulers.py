@@ -74,7 +74,7 @@ def ratio(numerator: Number, denominator: Number) -> Number:
 
 
 class State:
-    """Who waits, who runs, how fast; jobs are known by their index in the table."""
+    """Jobs that wait, jobs that run, how fast; jobs are known by their index in the table."""
 
     def __init__(
         self, jobs: Sequence[Job], procs: int, control: Control, *, handover: bool
@@ -366,7 +366,7 @@ Claim = tuple[Number, Number, int]  # from, until (both on the work clock), proc
 
 
 def _free_at(claims: list[Claim], procs: int, v: Number) -> int:
-    """Processors that nobody claims at v."""
+    """Processors that no job claims at v."""
     return procs - sum(width for begin, until, width in claims if begin <= v < until)
 
 
@@ -423,7 +423,7 @@ def _newest_pass(state: State) -> None:
 
 
 def _remaining_work_pass(state: State, sign: int) -> None:
-    """spf-pr, lpf-pr: re-rank after completions; else newcomers start if nobody waits."""
+    """spf-pr, lpf-pr: re-rank after completions; else newcomers start if no job waits."""
     if state.completed:
         _serve_prefix(
             state, sorted(_in_system(state), key=lambda j: (sign * state.work_left(j), j))

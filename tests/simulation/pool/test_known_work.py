@@ -108,6 +108,23 @@ def test_estimates_that_are_the_run_times_are_the_run_times(policy, ties):
         assert one.end.tolist() == two.end.tolist()
 
 
+def test_estimates_that_have_no_sum_are_refused():
+    log = jobs((0, 10, np.inf, 1), (0, 10, 20, 1))
+    with pytest.raises(onega.SimulationError, match=r"1 of 2 are infinite.*--knowledge runtime"):
+        onega.simulate(log, onega.Cluster(2, TWO))
+    onega.simulate(log, onega.Cluster(2, TWO), knowledge="runtime")
+    onega.simulate(log, 2, "easy")
+
+
+def test_a_job_that_begins_beyond_its_estimate_counts_for_nothing():
+    """A state to start from: 20 s done of an estimate of 10; W is the newcomer's 40 alone."""
+    before = jobs((0, 30, 10, 1))
+    state = onega.simulate(before, 2).state_at(20)
+    control = onega.RateControl("workload", rates=(1.0, 2.0), k_low=20, k_high=39)
+    run = onega.simulate(jobs((20, 40, 40, 1)), onega.Cluster(2, control), initial=state)
+    assert changes(run)[-2:] == [(20, 2), (30, 1)]
+
+
 @pytest.mark.parametrize("size", [1e-9, 1e6, 1e12])
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "xf+easy", "lcfs-pr", "spf-pr"])
 def test_estimates_of_any_size_end(policy, size):

@@ -1,8 +1,9 @@
 """First come, first served with EASY at rate 1: the same schedule as `loop`, faster.
 
-The case that everybody runs, written out: times instead of a work clock, counters in registers,
-the queue and the expected ends in plain sorted arrays. It is meant for machines and queues of
-ordinary size; where the queue grows long it stops, and the general loop takes the rest.
+The most frequent case, written out: times instead of a work clock, counters in registers, the queue
+and the expected ends in plain sorted arrays. It is meant for machines and queues of ordinary size;
+where the queue grows long it stops, and the general loop takes the rest. The general loop needs 1.3
+to 1.6 times as long: more than the budget against C++ allows (`bench/simulator.py`).
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ WAITING_JOB = record(
 
 
 class Running(NamedTuple):
-    """Who runs: a heap by ``end``; the expected ends, sorted. When each job of the log started.
+    """Running jobs: a heap by ``end``; the expected ends, sorted. When each job of the log started.
 
     Records carry all that is needed when a job starts or ends, so that the log's columns are only
     read in order: looking jobs up at random costs more than the rest.
@@ -190,7 +191,7 @@ def run_easy(jobs: Columns, running: Running, line: Records, count: Ints, rounds
                 free -= line[head].procs
                 size += 1
                 head += 1
-        # Without a completion, and before the shadow time, only newcomers can have a chance.
+        # Without a completion, and before the shadow time, only new jobs can have a chance.
         place = newcomers
         if now > shadow:
             place = head + 1

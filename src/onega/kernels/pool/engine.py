@@ -80,7 +80,7 @@ MACHINE = record(
     # The head's reservation: shadow time on the work clock (−∞: unknown), extra processors.
     shadow=REAL,
     extra=WHOLE,
-    # Conservative: the shadow is the first reservation of all; who has one, up to which rank.
+    # Conservative: the shadow is the first reservation of all; up to which rank jobs have one.
     planned=WHOLE,
     # Spare slots, entries in the logs, the job at fault.
     spare=WHOLE,

@@ -233,7 +233,7 @@ def _pass_by_work(state: State) -> None:
     """Shortest or longest remaining work first, Rumyantsev et al.'s (2018) literal rule.
 
     The order is applied at completions; at a submission the served set changes only if the
-    newcomer fits beside it and nobody waits.
+    newcomer fits beside it and no job waits.
     """
     m, line, jobs, service = state.machine[0], state.line[0], state.jobs, state.service
     waiting = state.waiting

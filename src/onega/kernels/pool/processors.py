@@ -1,4 +1,4 @@
-"""The machine of the non-preemptive orders: who runs, who waits, starting and ending jobs."""
+"""The machine of the non-preemptive orders: running and waiting jobs, how they start and end."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def unowned_state(state: State) -> State:
 
 @inlined
 def has_plan_room(state: State, adding: int) -> bool:
-    """Tell whether everybody can be planned for: who runs, who waits and so many newcomers."""
+    """Tell whether the plan has room for all jobs in the system and so many newcomers."""
     changes = state.machine[0].arrived - state.machine[0].departed + adding
     return changes <= profile_room(state.profile)
 

@@ -45,7 +45,7 @@ HINT = record(
 
 class Profile(NamedTuple):
     """``present``: one record; ``changes``: processors that come free (or not) by later times;
-    ``hint``: by width class, who asked last."""  # noqa: D205, D209
+    ``hint``: by width class, the last request."""  # noqa: D205, D209
 
     present: Records
     changes: Runs
@@ -119,9 +119,9 @@ def _bound(changes: Runs, block: int) -> None:
 
 @part
 def _not_before(profile: Profile, procs: int, lasting: float) -> float:
-    """Return a time before which ``procs`` can't be had for ``lasting``: from who asked before.
+    """Return a time before which ``procs`` can't be had for ``lasting``: from earlier requests.
 
-    A profile only fills up: who wants no less than somebody before can't begin earlier.
+    A profile only fills up: a request for no less than an earlier one can't begin before it.
     """
     after = profile.present[0].time
     for k in range(width_class(procs) + 1):

@@ -1,7 +1,7 @@
 """The waiting jobs in queue order, in blocks that a search can pass over.
 
 Entries (rank, processors, expected work) stand sorted by rank in blocks of at most 128, without
-holes. Each block knows a bound: the fewest processors anybody in it asks for and, for each width
+holes. Each block knows a bound: the fewest processors any job in it asks for and, for each width
 class k, the shortest expected work among those narrower than 2^(k+1). A search for the first job
 that fits passes over every block that can't hold one, so that a queue of 10⁵ jobs costs a few
 hundred looks instead of 10⁵, and a short queue is one block that is simply read.
@@ -228,7 +228,7 @@ def waiting_take(waiting: Waiting, place: int, index: int) -> bool:
 
 @part
 def waiting_head(waiting: Waiting) -> int:
-    """Return the entry of the first job; somebody must wait."""
+    """Return the entry of the first job; at least one must wait."""
     return waiting.block[0].order * BLOCK
 
 

@@ -121,7 +121,7 @@ def make_columns(
 
 
 class Jobs(NamedTuple):
-    """What runs of a workload share: nobody changes it.
+    """What runs of a workload share; it is never changed.
 
     ``columns`` by arrival, the rows ``by_arrival`` (None: as they stand); by row, the ``work`` of
     each job and whether it is ended at its estimate (``limited``).
@@ -304,7 +304,7 @@ def grow_state(state: State, reason: int) -> State:
 def resume_state(
     prepared: tuple[Records, Records, Records, Floats], arrived: int, running: Ints, waiting: Ints
 ) -> State:
-    """Make a machine in the middle of a run: who has arrived, who runs, who waits."""
+    """Make a machine in the middle of a run: jobs that have arrived, that run and that wait."""
     state = make_state(*prepared)
     machine, jobs = state.machine, state.jobs
     by_start = running[np.lexsort((running, jobs["start"][running]))]
