@@ -269,7 +269,7 @@ def _thresholds(log: Workload, machine: Cluster, policy: str) -> tuple[float, fl
     """
     run = simulate(log, machine, policy)
     known = run.work
-    if run.policy.knowledge == "estimate":
+    if run.policy is not None and run.policy.knowledge == "estimate":
         estimate = log.column("estimate")
         known = np.where(estimate > 0, estimate, run.work)
     counted = np.minimum(run.work, known)
