@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onega.kernels.jit import inlined, kernel, part
+from onega.kernels.jit import by_reference, inlined, kernel, part
 from onega.kernels.pool.engine import (
     DONE,
     FIXED,
@@ -292,6 +292,7 @@ def _hold(state: State, ending: int) -> None:
 @kernel
 def run_preemptive(state: State, rounds: int) -> int:
     """Go through at most ``rounds`` instants; return DONE, MORE, LOG_FULL or STUCK."""
+    state = by_reference(state)
     m, jobs = state.machine[0], state.jobs
     by_instant = m.ties == INSTANT
     for _ in range(rounds):
