@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onega.kernels.jit import kernel
+from onega.kernels.jit import by_reference, kernel
 from onega.kernels.pool.engine import (
     CONSERVATIVE,
     DONE,
@@ -26,7 +26,6 @@ from onega.kernels.pool.processors import (
     end_job,
     has_plan_room,
     release_expected,
-    unowned_state,
 )
 from onega.kernels.pool.ranked import newcomer_ranked, pass_ranked
 from onega.kernels.pool.rates import advance, control_arrival
@@ -44,7 +43,7 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
     make the queue or the plan larger, then call again; BAD_KEY: the priority function gave NaN for
     job ``culprit``; STUCK: jobs wait that can never start.
     """
-    state = unowned_state(state)
+    state = by_reference(state)
     jobs, m = state.jobs, state.machine[0]
     by_instant = m.ties == INSTANT
     for _ in range(rounds):

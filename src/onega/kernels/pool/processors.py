@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onega.kernels.jit import inlined, kernel, part, unowned
+from onega.kernels.jit import inlined, kernel, part
 from onega.kernels.pool.engine import (
     BLOCKING,
     FIXED,
@@ -61,48 +61,6 @@ class State(NamedTuple):
     queue: Records
     due: Records
     log: Records
-
-
-@inlined
-def unowned_heap(heap: Heap) -> Heap:
-    """See `unowned_state`."""
-    return Heap(unowned(heap.entry), unowned(heap.size))
-
-
-@inlined
-def unowned_runs(runs: Runs) -> Runs:
-    """See `unowned_state`."""
-    return Runs(unowned(runs.entry), unowned(runs.block), unowned(runs.used))
-
-
-@inlined
-def unowned_state(state: State) -> State:
-    """Stop counting references to the arrays (see `onega.kernels.jit.unowned`)."""
-    waiting = state.waiting
-    return State(
-        unowned(state.machine),
-        unowned(state.jobs),
-        unowned(state.levels),
-        unowned(state.draws),
-        unowned_heap(state.heap),
-        unowned_heap(state.ends),
-        unowned_runs(state.runs),
-        Waiting(
-            unowned(waiting.entry),
-            unowned(waiting.block),
-            unowned(waiting.shortest),
-            unowned(waiting.state),
-        ),
-        Profile(
-            unowned(state.profile.present),
-            unowned_runs(state.profile.changes),
-            unowned(state.profile.hint),
-        ),
-        unowned(state.slots),
-        unowned(state.queue),
-        unowned(state.due),
-        unowned(state.log),
-    )
 
 
 @inlined

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onega.kernels.jit import kernel, part
+from onega.kernels.jit import by_reference, kernel, part
 from onega.kernels.pool.engine import (
     CONSERVATIVE,
     DONE,
@@ -32,7 +32,7 @@ from onega.kernels.pool.engine import (
     end_time,
 )
 from onega.kernels.pool.keyed import newcomer_keyed, pass_keyed
-from onega.kernels.pool.processors import State, end_job, has_plan_room, unowned_state
+from onega.kernels.pool.processors import State, end_job, has_plan_room
 from onega.kernels.pool.ranked import newcomer_ranked, pass_ranked
 from onega.kernels.pool.rates import advance, control_arrival
 from onega.kernels.records import REAL, WHOLE, record
@@ -234,7 +234,7 @@ def _runs_away(rules: Record, arrived: int) -> bool:
 @kernel
 def run_closed(state: State, crowd: Crowd, own: Any, rounds: int) -> int:  # noqa: ANN401
     """Go through at most ``rounds`` instants; reasons as `onega.kernels.pool.loop.run`."""
-    state = unowned_state(state)
+    state = by_reference(state)
     jobs, m = state.jobs, state.machine[0]
     for _ in range(rounds):
         if m.switches + 2 > state.log.size:
