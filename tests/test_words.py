@@ -1,4 +1,4 @@
-"""Words that a reader of the project can't look up: numbers of documents that aren't here."""
+"""Words that don't belong here: documents that a reader can't look up, and jobs as persons."""
 
 from __future__ import annotations
 
@@ -6,15 +6,51 @@ import re
 
 from places import ROOT
 
-UNKNOWN = re.compile(r"\bseeds? 00\d|\bDESIGN(\.md)? ?§", re.IGNORECASE)
+UNKNOWN = re.compile(r"\bseeds? 00\d|\bDESIGN(?:\.md)? ?§", re.IGNORECASE)
 KINDS = {".py", ".pyi", ".md", ".html", ".js", ".css", ".toml", ".ipynb", ".txt"}
+
+PERSONS = re.compile(
+    r"\b(?:he|his|him|himself|somebody|nobody|everybody|anybody|whoever)\b", re.IGNORECASE
+)
+"""Jobs are jobs, and a user is *they* or *the user*; *who* is for people: users who cancel jobs."""
+
+PLAIN = (
+    *("core", "figures", "pages", "queueing", "report", "reproduce", "traces"),
+    *("kernels/queueing", "kernels/schedule", "kernels/traces", "simulation/slurm"),
+    *("experiment/planning", "experiment/replicates", "experiment/stability", "experiment/workers"),
+    *("models/arrivals", "models/jobs"),
+    *("cli/logs", "cli/reality", "cli/theory", "cli/scheduling/simulate"),
+)
+"""Folders of the package that are free of them."""
+
+
+def offenders(words, folders):
+    """Return ``file:line: the words there`` of every line with one of the words."""
+    found = []
+    for folder in folders:
+        paths = sorted((ROOT / folder).rglob("*"))
+        assert paths, f"no folder {folder}"
+        for path in paths:
+            if path.suffix in KINDS and path.is_file():
+                name = f"{folder}/{path.relative_to(ROOT / folder)}"
+                lines = path.read_text(encoding="utf-8").splitlines()
+                found += [
+                    f"{name}:{number}: {', '.join(words.findall(line))}"
+                    for number, line in enumerate(lines, start=1)
+                    if words.search(line)
+                ]
+    return found
 
 
 def test_papers_are_cited_by_author_and_year():
-    found = []
-    for folder in ("src", "docs", "tests", "bench", "examples"):
-        for path in (ROOT / folder).rglob("*"):
-            if path.suffix in KINDS and path.is_file():
-                text = path.read_text(encoding="utf-8")
-                found += [f"{path.name}: {one.group()}" for one in UNKNOWN.finditer(text)]
-    assert not found
+    assert not offenders(UNKNOWN, ("src", "docs", "tests", "bench", "examples"))
+
+
+def test_jobs_and_users_are_no_riddles():
+    assert not offenders(PERSONS, [f"src/onega/{folder}" for folder in PLAIN])
+
+
+def test_persons_are_found(tmp_path):
+    (tmp_path / "x.py").write_text("# Nobody waits.\n# The job waits: she, this, the.\n")
+    found = offenders(PERSONS, [tmp_path])
+    assert [one.partition("x.py")[2] for one in found] == [":1: Nobody"]

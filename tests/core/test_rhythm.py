@@ -1,4 +1,4 @@
-"""Bursts, weeks, tails and cycles of sizes, against loops that anybody can read."""
+"""Bursts, weeks, tails and cycles of sizes, against plain loops."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ WHERE = {
 
 @pytest.mark.parametrize("kind", WHERE)
 def test_errors_tell_where_the_fault_is(kind):
-    """And whoever catches the error of simulations goes on catching them."""
+    """And code that catches the error of simulations goes on catching them."""
     with pytest.raises(SimulationError) as caught:
         WHERE[kind]()
     again = pickle.loads(pickle.dumps(caught.value))

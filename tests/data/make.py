@@ -1,7 +1,7 @@
 """Make the small logs of this folder again: ``python tests/data/make.py``.
 
 Three logs of 400 jobs from our own model of Lublin and Feitelson, with the users, estimates and
-waits that a log of the archive would have. Nothing in them is anybody's: they stand in for archive
+waits that a log of the archive would have. No site's data are in them: they stand in for archive
 logs where those aren't beside the repository.
 """
 

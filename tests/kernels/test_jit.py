@@ -19,7 +19,6 @@ from onega.kernels.jit import (
     part,
     shift,
     sources_stamp,
-    unowned,
 )
 from onega.kernels.records import REAL, WHOLE, record
 
@@ -197,20 +196,6 @@ def test_shift_is_memmove(dtype, target, source, count):
     assert (values == expected).all()
 
 
-def test_unowned_is_the_same_memory():
-    @part
-    def write(values):
-        values[0] = 7
-
-    @kernel
-    def through_a_view(values):
-        write(unowned(values))
-
-    values = np.zeros(2)
-    through_a_view(values)
-    assert values.tolist() == [7, 0]
-
-
 PLACE = record(count=WHOLE, share=REAL)
 
 
@@ -241,6 +226,25 @@ def test_by_reference_is_the_same_state():
     run(state)
     assert state.inner.places["count"].tolist() == [1, 1, 1]
     assert state.total.tolist() == [2.75]
+
+
+class Pair(NamedTuple):
+    first: np.ndarray
+    second: np.ndarray
+
+
+def test_by_reference_takes_tuples_of_one_type():
+    @part
+    def write(pair):
+        pair.second[0] = pair.first[0] + 7
+
+    @kernel
+    def run(pair):
+        write(by_reference(pair))
+
+    pair = Pair(np.ones(2), np.zeros(2))
+    run(pair)
+    assert pair.second.tolist() == [8, 0]
 
 
 def test_a_record_refuses_names_that_numpy_has_taken():

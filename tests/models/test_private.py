@@ -13,7 +13,17 @@ from onega.cli import main
 from onega.comparison.privacy import excess_copying, privacy
 from onega.core.errors import ModelError
 from onega.models import MODELS
-from onega.models.private import GRID, Private, _Noise, width_edges
+from onega.models.noise import Noise, raked, reached, tilted
+from onega.models.private import (
+    COARSE,
+    GAP_COARSE,
+    GAP_GRID,
+    GRID,
+    SHARES,
+    Private,
+    avoid_single_users,
+    width_edges,
+)
 from places import shared
 
 
@@ -38,38 +48,113 @@ def test_copies_are_those_of_a_loop():
 
 
 def test_noise_is_laplaces_with_the_stated_scale():
-    noise = _Noise(np.random.default_rng(1), 0.25)
-    seen = noise.on(np.full(200_000, 1e6), 3) - 1e6
-    # Laplace with scale 12: standard deviation 12·√2; rounding adds 1/12.
-    assert seen.std() == pytest.approx(12 * np.sqrt(2), rel=0.02)
-    assert seen.mean() == pytest.approx(0, abs=0.2)
+    noise = Noise(np.random.default_rng(1), {"gaps": 0.4, "work": 0.1})
+    scale = 3 / 0.4
+    seen = noise._noisy("gaps", np.full(200_000, 1e6), 3)[0] - 1e6
+    assert seen.std() == pytest.approx(scale * np.sqrt(2), rel=0.02)
+    assert seen.mean() == pytest.approx(0, abs=5 * scale * np.sqrt(2 / 200_000))
+    sums = [noise.total("work", np.array([4.0, 9.0]), 5.0) for _ in range(20_000)]
+    assert np.mean(sums) == pytest.approx(9, abs=2.5)
+    assert np.std(sums) == pytest.approx(np.sqrt(2) * 5 / 0.1, rel=0.05)
+
+
+def test_shares_of_epsilon_add_up():
+    assert sum(SHARES.values()) == pytest.approx(1)
+
+
+def test_noise_seldom_reaches_what_counts_as_sure():
+    """Sums of Laplace variables exceed Chernoff's bound no more often than it says."""
+    size = np.array([1, 4, 8])
+    bound = reached(size, 0.01)
+    drawn = np.random.default_rng(2).laplace(size=(100_000, 8)).cumsum(axis=1)[:, size - 1]
+    assert ((drawn >= bound).mean(axis=0) <= 0.01).all()
+    assert ((drawn >= bound / 3).mean(axis=0) > 0.01).all()  # it isn't idle
 
 
 def test_cells_do_not_depend_on_the_log():
     first, second = (Private.fit(example_log(rng=k), rng=1) for k in (1, 2))
     assert first.widths.size == second.widths.size == width_edges(64).size - 1
     assert first.runtimes.shape == second.runtimes.shape == (7, GRID.size - 1)
+    assert first.gap_cells.shape == second.gap_cells.shape == (GAP_GRID.size - 1,)
+
+
+def test_cells_and_octaves():
+    for grid, octave in ((GRID, COARSE), (GAP_GRID, GAP_COARSE)):
+        begins = np.floor(np.log2(np.maximum(grid[:-1], 0.5))).astype(int) + 1
+        np.testing.assert_array_equal(octave, begins)
+    edges = width_edges(1024)
+    for one in (1, 37, 64, 128, 256, 1024):  # favourite widths are cells of their own
+        place = np.searchsorted(edges, one, side="right") - 1
+        assert (edges[place], edges[place + 1]) == (one, one + 1)
 
 
 def test_one_job_moves_the_counts_by_as_much_as_the_noise_is_for(monkeypatch):
-    """The tables of a log and of the log without one job differ by the stated sensitivities."""
-    tables = []
+    """Tables and sums of a log and of the log without a job differ by the stated amounts."""
+    seen = {}
 
-    def on(self, counts, sensitivity, **options):
-        tables.append((np.asarray(counts, float), sensitivity))
-        return np.asarray(counts, float) + 1
+    def noisy(self, name, counts, sensitivity):
+        counts = np.asarray(counts, float)
+        seen.setdefault(name, []).append((counts, sensitivity))
+        return counts + 1, 0.1
 
-    monkeypatch.setattr(_Noise, "on", on)
+    def total(self, name, values, most):
+        limit = seen[name][0][1] if name in seen else most
+        found = np.minimum(values, limit).sum()
+        seen.setdefault(name, []).append((found, limit))
+        return found
+
+    monkeypatch.setattr(Noise, "_noisy", noisy)
+    monkeypatch.setattr(Noise, "total", total)
     monkeypatch.setattr("onega.models.private.HoursOfWeek", lambda _: _flat())
     log = example_log()
     Private.fit(log, rng=1)
     for row in (0, 7, 1500, len(log) - 1):
-        kept = np.arange(len(log)) != row
-        before = tables[:4]
-        tables[4:] = []
-        Private.fit(log.select(kept), rng=1)
-        for (a, sensitivity), (b, _) in zip(before, tables[4:], strict=True):
-            assert np.abs(a - b).sum() <= sensitivity
+        Private.fit(log.select(np.arange(len(log)) != row), rng=1)
+    assert set(seen) == set(SHARES)
+    for (before, sensitivity), *others in seen.values():
+        changes = [np.abs(before - after).sum() for after, _ in others]
+        assert 0 < max(changes) <= sensitivity
+
+
+def test_raking_and_tilting_by_hand():
+    found = raked(np.array([[4.0, 1.0], [1.0, 4.0]]), np.array([3.0, 1.0]), np.array([8.0, 8.0]))
+    np.testing.assert_allclose(found.sum(axis=1), [12, 4], rtol=1e-6)
+    np.testing.assert_allclose(found.sum(axis=0), [8, 8], rtol=1e-6)
+    # Scaling keeps the cross ratio.
+    assert found[0, 0] * found[1, 1] / found[0, 1] / found[1, 0] == pytest.approx(16)
+    empty = raked(np.array([[0.0, 0.0], [1.0, 1.0]]), np.ones(2), np.array([3.0, 1.0]))
+    np.testing.assert_allclose(empty.sum(axis=0), [3, 1], rtol=1e-6)  # a bare row takes the law
+    np.testing.assert_allclose(empty.sum(axis=1), [2, 2], rtol=1e-6)
+    moved = tilted(np.array([3.0, 1.0]), np.array([1.0, 5.0]), 3.0)
+    np.testing.assert_allclose(moved, [2.0, 2.0])
+    rows = tilted(np.array([[3.0, 1.0], [1.0, 1.0]]), np.array([1.0, 5.0]), 4.0, keep_rows=True)
+    np.testing.assert_allclose(rows.sum(axis=1), [4, 2])
+    assert (rows @ [1.0, 5.0]).sum() / 6 == pytest.approx(4)
+
+
+def test_records_of_a_single_user_are_avoided():
+    meta = onega.Meta(procs=8)
+    log = onega.Workload(
+        {
+            "submit": np.arange(6.0),
+            "procs": [1, 1, 1, 1, 2, 2],
+            "runtime": [10.0, 11.0, 11.0, 9.0, 10.0, 10.0],
+            "user": [1, 1, 1, 2, 3, 4],
+        },
+        meta,
+    )
+    drawn = onega.Workload(
+        {"submit": np.arange(4.0), "procs": [1, 1, 2, 1], "runtime": [10.0, 11.0, 10.0, 50.0]}, meta
+    )
+    made = avoid_single_users(drawn, log, rng=1)
+    # 10 has 9 and 11 beside it; two users have (2, 10); no user has (1, 50).
+    assert made.column("runtime")[0] in (8, 12)
+    assert made.column("runtime")[1] in (12, 8)
+    assert made.column("runtime")[2:].tolist() == [10, 50]
+    assert "2 run times moved" in made.meta.provenance[-1]
+    strangers = log.with_columns(user=None, note="no users")
+    kept = avoid_single_users(drawn, strangers, rng=1).column("runtime")
+    assert kept[2] == 10  # two jobs have it
 
 
 def _flat():
@@ -86,6 +171,8 @@ def test_kth_at_epsilon_one():
         found = onega.compare(log, made).summary()
         for key in ("ks_procs", "ks_runtime"):
             assert found[key] - plain[key] <= 0.02, key
+        assert abs(found["d_sa"]) < 0.12  # noise on the sum of work has a deviation of 0.05
+        assert found["load_synthetic"] / found["load_real"] == pytest.approx(1, abs=0.12)
         assert made.table["user"].null_count() == len(made)
     copied = excess_copying(log, lambda half: Private.fit(half, rng=1), rng=2)
     assert abs(copied["copied_excess"]) <= 0.01
@@ -106,6 +193,7 @@ def test_commands(tmp_path, capsys):
     log, out, model = (str(tmp_path / name) for name in ("log.swf", "out.swf", "m.json"))
     onega.write(example_log(), log)
     for words, code in (
+        (["sample", "--private", log, "-n", "2000", "-o", out, "--unique", "all"], 2),
         (["sample", "--private", log, "-n", "2000", "-o", out, "--epsilon", "2"], 0),
         (["compare", log, out, "--privacy", "--waits", "--json"], 0),
         (["fit", "markov", log, "-o", model], 0),
@@ -117,5 +205,6 @@ def test_commands(tmp_path, capsys):
         assert (leaves.value.code or 0) == code
         if "--json" in words:
             found = json.loads(capsys.readouterr().out)
-            assert {"privacy_repeated", "wait_easy_ratio", "dispersion_week_real"} <= set(found)
+            assert {"wait_easy_ratio", "dispersion_week_real"} <= set(found)
+            assert found["privacy_repeated"] == 0
     assert "--private takes the log itself" in " ".join(capsys.readouterr().err.split())

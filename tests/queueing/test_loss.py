@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import onega
 from onega.core.errors import QueueingError
-from onega.queueing.limits.simulation import simulate_loss
 from onega.queueing.loss import MEASURES, fewest_servers_for_loss
+from reference.loss import simulate_loss
 
 
 def product_form(loads: dict[int, float], servers: int) -> dict[int, float]:

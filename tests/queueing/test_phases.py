@@ -16,10 +16,10 @@ from onega.queueing.widths import Widths
 
 def test_two_servers_two_widths_by_hand():
     phases = build_phases(Widths.of([0.5, 0.5]), 2, np.array([1.0, 3.0]))
-    # (n₁, n₂) while nobody waits.
+    # (n₁, n₂) while no job waits.
     assert sorted(phases.free) == [(0, 0), (0, 1), (1, 0), (2, 0)]
     named = [(phases.free[i], h) for i, h in phases.blocked]
-    # One narrow job and a wide one waiting; both of the others with anybody waiting.
+    # One narrow job and a wide one waiting; both of the others with any job waiting.
     assert sorted(named) == [((0, 1), 0), ((0, 1), 1), ((1, 0), 1), ((2, 0), 0), ((2, 0), 1)]
     place = {state: b for b, state in enumerate(named)}
     # A narrow job leaves (2, 0) and a wide one is first: it still doesn't fit.
@@ -28,7 +28,7 @@ def test_two_servers_two_widths_by_hand():
     from_wide = place[(0, 1), 1]
     assert phases.down[0][from_wide, place[(0, 1), 0]] == 1.5
     assert phases.down[0][from_wide, place[(0, 1), 1]] == 1.5
-    # The wide job leaves and a narrow one starts; nobody behind: one narrow job is left.
+    # The wide job leaves and a narrow one starts; no job behind: one narrow job is left.
     assert phases.emptied[0][place[(0, 1), 0], phases.free.index((1, 0))] == 3.0
     assert phases.departures[place[(2, 0), 0]] == 2.0
 

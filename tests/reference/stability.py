@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from fractions import Fraction
 from itertools import product
 from math import factorial
@@ -205,3 +206,21 @@ def fixed_constant_fraction(probs: dict[int, Fraction], servers: int) -> Fractio
     system[0] = [Fraction(1)] * size + [Fraction(1)]
     share = _solve(system)
     return 1 / sum((share[i] * sizes[head] for i, head in enumerate(heads)), Fraction(0))
+
+
+def saturated_starts(needs, runtimes, capacity) -> list[float]:
+    """Start of every job, all of which wait from the beginning: first come, first served.
+
+    ``needs`` has what each job takes of every resource; a job starts as soon as all before it have
+    started and what it needs is free.
+    """
+    free = list(capacity)
+    starts, running, now = [], [], 0.0
+    for job, (need, runtime) in enumerate(zip(needs, runtimes, strict=True)):
+        while any(n > f for n, f in zip(need, free, strict=True)):
+            now, done = heapq.heappop(running)
+            free = [f + n for f, n in zip(free, needs[done], strict=True)]
+        free = [f - n for f, n in zip(free, need, strict=True)]
+        starts.append(now)
+        heapq.heappush(running, (now + runtime, job))
+    return starts

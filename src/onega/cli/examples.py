@@ -132,6 +132,16 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("onega reproduce adequacy run", "a folder that `onega virtual --repeat 2 -o run` wrote"),
         ("onega reproduce adequacy real.swf again.swf --models easy", "two logs of one stream"),
     ),
+    "reproduce models": (
+        (
+            "onega reproduce models jobs.swf.gz --halves -o judged",
+            "all models beside a log, ten samples each",
+        ),
+        (
+            "onega reproduce models jobs.swf.gz --models site --trace GAN=made.swf",
+            "one model, and what another program has made",
+        ),
+    ),
     "demo": (("onega demo", "the main questions on made-up jobs"),),
 }
 """Command → (what to type, what it does). File names stand for the reader's own."""

@@ -32,6 +32,8 @@ class Side:
     ----------
     name
         The log's file or the model's name.
+    clock
+        Submissions in local time, in seconds after a Monday's midnight, ascending.
     procs, runtime, gap, estimate
         Values in the order of submission (gaps in seconds; estimates where given).
     hourly
@@ -47,6 +49,7 @@ class Side:
     """
 
     name: str
+    clock: Floats
     procs: Floats
     runtime: Floats
     gap: Floats
@@ -76,6 +79,7 @@ class Side:
         known = workload.meta.procs is not None and span > 0
         return cls(
             name=workload.meta.source or "workload",
+            clock=clock,
             procs=procs,
             runtime=runtime,
             gap=np.diff(submit),

@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.random import SeedSequence
 
 from onega.comparison.compare import Comparison, Side
 from onega.comparison.privacy import excess_copying
-from onega.comparison.privacy import privacy as measure
+from onega.comparison.samples import Bench, Measured, Samples, in_turn, measure
 from onega.core.errors import ModelError, suggest
 from onega.core.plotting import Plottable
 from onega.core.renamed import renamed
@@ -21,7 +22,6 @@ from onega.core.rng import Rng, child, describe_seed, seed_sequence
 from onega.core.types import Progress
 from onega.core.workload.workload import Workload
 from onega.models import MODELS
-from onega.models.base import WorkloadModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +51,7 @@ class ModelComparison(Plottable):
     @property
     def models(self) -> tuple[str, ...]:
         """The models' names, in the order given."""
-        return tuple(self.examples)
+        return tuple(self.rows["model"].unique(maintain_order=True))
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per model and figure: mean, standard deviation, and the mean's interval.
@@ -92,7 +92,7 @@ class ModelComparison(Plottable):
 @renamed(log="workload", n="jobs")
 def compare_models(
     workload: Workload,
-    models: Sequence[str] | Mapping[str, WorkloadModel],
+    models: Sequence[str] | Mapping[str, Samples],
     *,
     replicates: int = 20,
     jobs: int | None = None,
@@ -108,7 +108,8 @@ def compare_models(
     workload
         What they are fitted to and compared with.
     models
-        Names of `onega.models.MODELS`, or models already fitted, by name.
+        Names of `onega.models.MODELS`; or by name: models already fitted (anything with
+        ``sample(n, rng=…)``), or lists of workloads that are samples already.
     replicates
         Samples of each model.
     jobs
@@ -123,46 +124,55 @@ def compare_models(
         raise ModelError(f"replicates must be at least 1, got {replicates}")
     seed = seed_sequence(rng)
     real = Side.of(workload, waits=waits)
-    size = real.procs.size if jobs is None else jobs
-    rows: list[dict[str, Any]] = []
-    examples: dict[str, Comparison] = {}
     fitted = _fitted(workload, models, seed)
+    size = real.procs.size if jobs is None else jobs
+    bench = Bench(workload, real, fitted, size, seed, waits, copies=privacy)
+    tasks = bench.tasks(replicates, {name: 1 + m for m, name in enumerate(fitted)})
+    done = None if progress is None else lambda count: progress(count / len(tasks))
+    found = in_turn(measure, tasks, shared=bench, progress=done)
     copied: dict[str, dict[str, float]] = {}
-    for place, (name, model) in enumerate(fitted.items()):
-        if privacy and not isinstance(models, Mapping):
+    if privacy and not isinstance(models, Mapping):
+        for place, name in enumerate(fitted):
             stream = child(seed, 0, place)
-            copied[name] = excess_copying(
-                workload, partial(MODELS[name].fit, rng=stream), rng=stream
-            )
-        for k in range(replicates):
-            sample = model.sample(size, rng=child(seed, 1 + place, k))
-            found = measure(workload, sample) if privacy else None
-            one = Comparison(real, Side.of(sample, waits=waits), found)
-            examples.setdefault(name, one)
-            figures = {**_numbers(one.summary()), **copied.get(name, {})}
-            rows.append({"model": name, "replicate": k, **figures})
-            if progress is not None:
-                progress(len(rows) / (replicates * len(fitted)))
-    return ModelComparison(pl.DataFrame(rows), examples, describe_seed(seed))
+            fit = partial(MODELS[name].fit, rng=stream)
+            copied[name] = excess_copying(workload, fit, rng=stream)
+    return comparison_of(found, seed, copied)
+
+
+def comparison_of(
+    found: Sequence[Measured], seed: SeedSequence, copied: Mapping[str, Mapping[str, float]]
+) -> ModelComparison:
+    """Put tasks' figures together; the first that failed raises its error."""
+    for one in found:
+        if one.error is not None:
+            raise one.error
+    rows = [
+        {"model": name, "replicate": k, **one.figures, **copied.get(name, {})}
+        for one in found
+        for name, _, k in (one.task,)
+    ]
+    examples = {one.task.model: one.example for one in found if one.example is not None}
+    return ModelComparison(
+        pl.DataFrame(rows, infer_schema_length=None), examples, describe_seed(seed)
+    )
+
+
+def checked_names(names: Sequence[str]) -> None:
+    """Refuse an empty list, and a name that no model has."""
+    if not names:
+        raise ModelError(f"at least one model is needed; accepted: {', '.join(MODELS)}")
+    for name in names:
+        if name not in MODELS:
+            raise ModelError(f"no model {name!r}; {suggest(name, MODELS)}")
 
 
 def _fitted(
-    log: Workload,
-    models: Sequence[str] | Mapping[str, WorkloadModel],
-    seed: Any,  # noqa: ANN401
-) -> Mapping[str, WorkloadModel]:
+    log: Workload, models: Sequence[str] | Mapping[str, Samples], seed: SeedSequence
+) -> Mapping[str, Samples]:
     if isinstance(models, Mapping):
         return models
-    if not models:
-        raise ModelError(f"at least one model is needed; accepted: {', '.join(MODELS)}")
-    for name in models:
-        if name not in MODELS:
-            raise ModelError(f"no model {name!r}; {suggest(name, MODELS)}")
+    checked_names(models)
     return {name: MODELS[name].fit(log, rng=child(seed, 0, i)) for i, name in enumerate(models)}
-
-
-def _numbers(summary: Mapping[str, Any]) -> dict[str, float]:
-    return {key: float(value) for key, value in summary.items()}
 
 
 def _t_half(n: int) -> float:

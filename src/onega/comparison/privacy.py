@@ -1,7 +1,7 @@
 """How much of a log its synthetic jobs give away: records that come back.
 
-A record is a job's (width, run time). One that a single job of the log has is *unique*; whoever
-knows of it recognises the job. Some come back by chance, so what counts is the excess: a model
+A record is a job's (width, run time). One that a single job of the log has is *unique*: a reader
+who knows of it recognises the job. Some come back by chance, so what counts is the excess. A model
 fitted to one half of a log repeats unique records of that half, and of the other half, which it has
 never seen; the difference of the two shares is what it copied.
 """
@@ -53,11 +53,11 @@ class Privacy:
 def privacy(real: Workload, synthetic: Workload) -> Privacy:
     """Measure what of a log's unique records a synthetic log has."""
     log, made = _records(real), _records(synthetic)
-    unique, made_keys = _unique(log), made
+    unique = _unique(log)
     if unique.height == 0 or made.height == 0:
         raise ModelError("privacy needs jobs with a width and a run time on both sides")
     found = unique.join(made.unique(), on=list(_RECORD), how="semi").height
-    copies = made_keys.join(unique, on=list(_RECORD), how="semi").height
+    copies = made.join(unique, on=list(_RECORD), how="semi").height
     return Privacy(
         unique.height, found / unique.height, copies / made.height, _near(log, unique, made)
     )
@@ -66,7 +66,7 @@ def privacy(real: Workload, synthetic: Workload) -> Privacy:
 def excess_copying(
     log: Workload, fit: Callable[[Workload], Any], *, rng: Rng = None
 ) -> dict[str, float]:
-    """Fit a model to a random half of a log's jobs and see whose unique records it repeats.
+    """Fit a model to a random half of a log's jobs and count the unique records that it repeats.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def read_toml(path: str | os.PathLike[str], error: ErrorOf) -> dict[str, Any]:
 
 
 def read_json(path: str | os.PathLike[str], error: ErrorOf) -> Any:  # noqa: ANN401
-    """Read a JSON file, likewise."""
+    """Read a JSON file; ``error`` makes the exception from a message that names the file."""
     return parse_json(_text(path, "JSON", error), lambda message: error(f"{path}: {message}"))
 
 
@@ -95,7 +95,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _check_extent(found: object, error: ErrorOf) -> None:
-    """Go through all that was found, level by level."""
+    """Refuse what is nested too deeply or has integers beyond `LARGEST`."""
     level = [found]
     for _ in range(DEEPEST):
         below: list[object] = []

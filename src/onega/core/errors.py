@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from functools import partial
 from os import PathLike
 
 
@@ -60,11 +61,7 @@ class FileError(OnegaError):
         super().__init__(f"{self.path}: {message}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_file_error, (self.message, self.path, self.errno)
-
-
-def _rebuild_file_error(message: str, path: str, errno: int | None) -> FileError:
-    return FileError(message, path=path, errno=errno)
+        return partial(FileError, path=self.path, errno=self.errno), (self.message,)
 
 
 class TraceError(OnegaError):
@@ -90,21 +87,13 @@ class TraceError(OnegaError):
         self.path = None if path is None else str(path)
         self.line = line
         self.field = field
-        place = self.path or ""
-        if line is not None:
-            place += f", line {line}" if place else f"line {line}"
-        if field is not None:
-            place += f", field {field}" if place else f"field {field}"
+        named = (self.path, line and f"line {line}", field and f"field {field}")
+        place = ", ".join(part for part in named if part)
         super().__init__(f"{place}: {message}" if place else message)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_trace_error, (self.message, self.path, self.line, self.field)
-
-
-def _rebuild_trace_error(
-    message: str, path: str | None, line: int | None, field: str | None
-) -> TraceError:
-    return TraceError(message, path=path, line=line, field=field)
+        place = partial(TraceError, path=self.path, line=self.line, field=self.field)
+        return place, (self.message,)
 
 
 class ModelError(OnegaError, ValueError):
@@ -128,13 +117,7 @@ class SimulationError(OnegaError, ValueError):
         super().__init__(message + name_some(self.jobs))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_simulation_error, (type(self), self.message, self.jobs)
-
-
-def _rebuild_simulation_error(
-    kind: type[SimulationError], message: str, jobs: tuple[int, ...]
-) -> SimulationError:
-    return kind(message, jobs=jobs)
+        return partial(type(self), jobs=self.jobs), (self.message,)
 
 
 class MachineError(SimulationError):
@@ -166,12 +149,12 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def name_some(jobs: Sequence[int], most: int = 5) -> str:
-    """Name the first few jobs of a list: `` (jobs 3, 5, 8 and 12 more)``."""
+def name_some(jobs: Sequence[int]) -> str:
+    """Name the first five jobs of a list: `` (jobs 3, 5, 8, 9, 10 and 12 more)``."""
     if not jobs:
         return ""
-    named = ", ".join(str(job) for job in jobs[:most])
-    rest = len(jobs) - most
+    named = ", ".join(str(job) for job in jobs[:5])
+    rest = len(jobs) - 5
     noun = "job" if len(jobs) == 1 else "jobs"
     return f" ({noun} {named}{f' and {rest} more' if rest > 0 else ''})"
 

@@ -64,7 +64,7 @@ def atomic_writers(*paths: StrPath) -> Iterator[tuple[IO[bytes], ...]]:
 
 
 class _Part:
-    """A file on its way: what is written stands beside its place until it is shown."""
+    """A file that is being written: under another name beside its place until `show`."""
 
     def __init__(self, path: StrPath) -> None:
         self.path, self.target = path, Path(path)
@@ -82,19 +82,19 @@ class _Part:
             os.chmod(self.beside, stat.S_IMODE(self.target.stat().st_mode))
 
     def finish(self) -> None:
-        """Bring all of it onto the disk, or fail."""
+        """Flush all of it to the disk, or fail."""
         self.raw.flush()
         if self.beside is not None:
             os.fsync(self.raw.fileno())
         self.raw.close()
 
     def show(self) -> None:
-        """Give it its name."""
+        """Move the file to its place."""
         if self.beside is not None:
             self.beside.replace(self.target)
 
     def discard(self) -> None:
-        """Remove what hasn't got its name; a second failure to write it is of no interest."""
+        """Remove a file that wasn't moved to its place; errors don't matter any more."""
         with contextlib.suppress(OSError):
             self.raw.close()
         if self.beside is not None:
@@ -107,7 +107,7 @@ def _refused(path: StrPath, *, others: bool = False) -> Iterator[None]:
     """Turn what the system refuses into a `FileError` with the file's name.
 
     With ``others``, other files may be opened meanwhile: an error that names its file isn't of
-    ours. A reader who went away (``| head``) is no error of the file either.
+    ours. A pipe whose reader has ended (``| head``) is no error of the file either.
     """
     try:
         yield
@@ -121,7 +121,7 @@ def _refused(path: StrPath, *, others: bool = False) -> Iterator[None]:
 
 
 def _refusal(error: Exception) -> tuple[int | None, str] | None:
-    """Return number and words of what the system refused; None if the error is another one.
+    """Return the system's error number and message; None if the error isn't the system's.
 
     Libraries that write by themselves (Polars) raise errors of their own, or an `OSError` without
     its number: they quote the system's words, with ``(os error 28)`` behind.

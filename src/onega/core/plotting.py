@@ -1,8 +1,8 @@
 """`.plot()` on results, without the results knowing how to draw.
 
 Computing and drawing are apart: results live in the lower layers, figures in the app layer. A
-result names its figures' module; it is looked up at the moment somebody asks for a picture, so
-that nothing below imports the layer above and nobody pays for Plotly who doesn't draw.
+result names its figures' module, which is imported when `plot` is called: nothing below imports the
+layer above, and a script that draws nothing doesn't load Plotly.
 """
 
 from __future__ import annotations

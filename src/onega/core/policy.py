@@ -203,12 +203,12 @@ class Policy:
         return cls(order, cast(Backfill, backfill.strip()) if plus else None)
 
     def knowing(self, knowledge: Knowledge | None) -> Policy:
-        """Return the policy with another knowledge; None leaves it."""
+        """Return the policy with this knowledge; unchanged if None."""
         return self if knowledge is None else replace(self, knowledge=knowledge)
 
     @property
     def words(self) -> str:
-        """The policy for somebody who doesn't know its name.
+        """Describe the policy to a reader who doesn't know its name.
 
         Examples
         --------

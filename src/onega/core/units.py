@@ -87,7 +87,7 @@ def percent(share: float | None) -> str:
 
 
 def overfull(share: float | None) -> str:
-    """Return the words that go with a busy share above 100 %; none for a share that can be."""
+    """Return a remark for a busy share above 100 %, nothing for a possible one."""
     return " (more than there is)" if share is not None and round(share, 3) > 1 else ""
 
 

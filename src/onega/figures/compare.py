@@ -5,25 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from onega.core.types import Floats
 from onega.core.workload.chains import autocorrelations
 from onega.core.workload.distances import ks_distance
+from onega.figures.overview import overview
+from onega.figures.series import distribution
 from onega.figures.theme import COLOURS, INK, axis, power_axis, styled, time_axis
 
 if TYPE_CHECKING:
     from onega.comparison.compare import Comparison, Side
     from onega.comparison.compare_models import ModelComparison
 
-_POINTS: Final = 1500
 _LAGS: Final = tuple(range(1, 51))
-
-
-def _between(values: Any) -> tuple[float, float]:  # noqa: ANN401
-    return float(np.min(values)), float(np.max(values))
 
 
 def cdf(result: Comparison | ModelComparison) -> go.Figure:
@@ -34,13 +29,15 @@ def cdf(result: Comparison | ModelComparison) -> go.Figure:
     for column, name in enumerate(names, start=1):
         unit = "processors" if name == "procs" else "s"
         for place, side in enumerate((real, *others)):
-            x, y = _steps(getattr(side, name))
+            x, y = distribution(getattr(side, name), 1.0)
             figure.add_scatter(
                 x=x, y=100 * y, row=1, col=column, name=side.name, legendgroup=str(place),
                 mode="lines", showlegend=column == 1, line={**_line(place), "shape": "hv"},
                 hovertemplate=f"%{{y:.1f}} % at most %{{x:,.4~r}} {unit}<extra>{side.name}</extra>",
             )  # fmt: skip
-    figure.update_xaxes(power_axis("width", "processors", _between(real.procs)), col=1)
+    figure.update_xaxes(
+        power_axis("width", "processors", (real.procs.min(), real.procs.max())), col=1
+    )
     figure.update_xaxes(nticks=8, tickangle=0, col=1)
     figure.update_xaxes(time_axis("run time"), col=2)
     figure.update_xaxes(time_axis("gap between submissions"), col=3)
@@ -90,7 +87,8 @@ def hourly(result: Comparison | ModelComparison) -> go.Figure:
     return styled(figure, "The day")
 
 
-KINDS: Final[dict[str, Callable[[Any], go.Figure]]] = {
+KINDS: Final[dict[str, Callable[..., go.Figure]]] = {
+    "overview": overview,
     "cdf": cdf,
     "autocorrelation": autocorrelation,
     "hourly": hourly,
@@ -98,8 +96,12 @@ KINDS: Final[dict[str, Callable[[Any], go.Figure]]] = {
 
 
 def draw_all(result: Comparison | ModelComparison) -> dict[str, go.Figure]:
-    """Draw all figures of a comparison, by name."""
-    return {name: draw(result) for name, draw in KINDS.items()}
+    """Draw all figures of a comparison, by name; each of several models has its own overview."""
+    models = list(getattr(result, "examples", ()))
+    if len(models) < 2:
+        return {name: draw(result) for name, draw in KINDS.items()}
+    own = {f"overview-{name}": overview(result, models=[name]) for name in models}
+    return own | {name: draw(result) for name, draw in KINDS.items() if name != "overview"}
 
 
 def _sides(result: Comparison | ModelComparison) -> tuple[Side, list[Side]]:
@@ -108,19 +110,6 @@ def _sides(result: Comparison | ModelComparison) -> tuple[Side, list[Side]]:
         return result.real, [result.synthetic]  # type: ignore[union-attr]
     found = list(examples.values())
     return found[0].real, [one.synthetic for one in found]
-
-
-def _steps(values: Floats) -> tuple[Floats, Floats]:
-    """Distinct values and the distribution function there, thinned to what a picture can show.
-
-    Values under a second (gaps of zero) are drawn at one second, since the axis is logarithmic.
-    """
-    distinct, counts = np.unique(np.maximum(values, 1.0), return_counts=True)
-    share = np.cumsum(counts) / values.size
-    if distinct.size > _POINTS:
-        kept = np.unique(np.searchsorted(share, np.linspace(0, 1, _POINTS)).clip(0, share.size - 1))
-        distinct, share = distinct[kept], share[kept]
-    return distinct, share
 
 
 def _line(place: int) -> dict[str, Any]:

@@ -246,26 +246,15 @@ def tail(description: Description) -> go.Figure:
     """Hill plot: the tail index against the number of largest run times it rests on."""
     section = _section(description, "tail")
     points = section.curve
-    figure = go.Figure(
-        go.Scatter(
-            x=[point.k for point in points],
-            y=[point.alpha for point in points],
-            mode="lines",
-            line={"color": BLUE, "width": 2.5},
-            customdata=[(humanise_seconds(p.threshold), p.distance) for p in points],
-            hovertemplate="the %{x} longest jobs (from %{customdata[0]}): α = %{y:.2f}, "
-            "distance %{customdata[1]:.3f}<extra></extra>",
-            showlegend=False,
-        )
+    hover = (
+        "the %{x} longest jobs (from %{customdata[0]}): α = %{y:.2f}, distance %{customdata[1]:.3f}"
     )
-    figure.add_scatter(
-        x=[section.k],
-        y=[section.alpha],
-        mode="markers",
-        marker={"color": ORANGE, "size": 13, "line": {"color": "white", "width": 2}},
-        hoverinfo="skip",
-        name=f"nearest to a power law: α = {section.alpha:.2f} ± {section.error:.2f}",
-    )
+    told = [(humanise_seconds(p.threshold), p.distance) for p in points]
+    alphas = [point.alpha for point in points]
+    figure = go.Figure(theme.line([point.k for point in points], alphas, hover, customdata=told))
+    name = f"nearest to a power law: α = {section.alpha:.2f} ± {section.error:.2f}"
+    look: dict[str, Any] = {"color": ORANGE, "size": 13, "line": {"color": "white", "width": 2}}
+    figure.add_trace(theme.markers([section.k], [section.alpha], None, marker=look, name=name))
     theme.reference_line(figure, 2.0, "heavy below α = 2")
     figure.update_xaxes(axis("longest jobs taken", "k"), **theme.LOG_TICKS)
     # Where queues cut run times off, α grows without bounds for small k; it says nothing there.
@@ -323,7 +312,7 @@ def _class_label(power: float, widest: int | None) -> str:
 
 
 def _time_class_bars(rows: Any, heights: list[float], value: str) -> go.Bar:  # noqa: ANN401
-    """Bars over classes [2^k, 2^(k+1)) seconds of a logarithmic axis."""
+    """Draw bars over classes [2^k, 2^(k+1)) seconds of a logarithmic axis."""
     return go.Bar(
         x=[row.power for row in rows],
         y=heights,

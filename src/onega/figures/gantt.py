@@ -1,4 +1,4 @@
-"""Who ran where and when: jobs packed onto processors, and each job's waiting and running.
+"""Which job ran where and when: jobs packed onto processors, and when each waited and ran.
 
 Figure 2 of Rumyantsev et al. (2018), with the processors of `onega.core.schedule.packing`.
 """
@@ -17,7 +17,7 @@ from onega.core.schedule.packing import pack
 from onega.core.types import Floats, Ints
 from onega.core.units import humanise_seconds
 from onega.figures.series import Clock
-from onega.figures.theme import BLUE, GREEN, INK, ORANGE, PURPLE, RED, SKY, styled
+from onega.figures.theme import BLUE, GREEN, INK, ORANGE, PURPLE, RED, SKY, line, styled
 
 if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
@@ -73,9 +73,9 @@ def gantt(schedule: Schedule, jobs: int | tuple[int, int] | slice | None = None)
     figure.update_yaxes(title={"text": "processors"}, range=[0, top], row=1, col=1)
     figure.update_yaxes(title={"text": "job, by submission"}, tickformat=",", row=2, col=1)
     last = chosen.first + chosen.rows.size - 1
-    who = str(schedule.policy) if schedule.policy else "observed"
-    note = f"{who}: jobs {chosen.first:,} to {last:,} by submission, and all that ran beside them"
-    return styled(figure, "Who ran when, and who waited", note, height=820)
+    name = str(schedule.policy) if schedule.policy else "observed"
+    note = f"{name}: jobs {chosen.first:,} to {last:,} by submission, and all that ran beside them"
+    return styled(figure, "Which jobs ran when, and which waited", note, height=820)
 
 
 def choose(schedule: Schedule, jobs: int | tuple[int, int] | slice | None = None) -> Chosen:
@@ -96,7 +96,7 @@ def choose(schedule: Schedule, jobs: int | tuple[int, int] | slice | None = None
 
 
 def _leave(schedule: Schedule) -> Floats:
-    """Return when each job left; who never did, is there to the end."""
+    """Return when each job left; one that never did is there to the end."""
     return np.where(np.isnan(schedule.end), schedule.last, schedule.end)
 
 
@@ -123,7 +123,7 @@ def _range(
 def _busiest(schedule: Schedule, order: Ints, count: int) -> int:
     """Return where ``count`` jobs in a row waited most; used most, if none waited."""
     waits = (schedule.start - schedule.workload.column("submit"))[order]
-    waits = np.nan_to_num(waits)  # who never started has no wait
+    waits = np.nan_to_num(waits)  # a job that never started has no wait
     area = (schedule.workload.column("procs") * schedule.work)[order]
     weight = waits if waits.any() else area
     sums = np.concatenate([[0.0], np.cumsum(weight)])
@@ -159,7 +159,7 @@ def _rectangles(schedule: Schedule, chosen: Chosen, clock: Clock) -> go.Bar:
 
 
 def _lives(schedule: Schedule, chosen: Chosen, clock: Clock) -> Iterator[go.Scatter]:
-    """Grey from submission to completion, black over it where the job ran."""
+    """Draw jobs grey from submission to completion, black where they ran."""
     submit = schedule.workload.column("submit")[chosen.rows]
     number = np.arange(chosen.first, chosen.first + chosen.rows.size)
     yield _segments(
@@ -181,16 +181,9 @@ def _lives(schedule: Schedule, chosen: Chosen, clock: Clock) -> Iterator[go.Scat
 def _segments(
     start: Floats, end: Floats, level: Ints, clock: Clock, *, name: str, color: str
 ) -> go.Scatter:
-    """Horizontal lines, broken between jobs."""
+    """Draw horizontal lines, one for each job."""
     middle = np.empty((start.size, 3), dtype=object)
     middle[:, 0], middle[:, 1] = clock.place(start).astype(object), clock.place(end).astype(object)
     levels: Any = np.repeat(level, 3).astype(object)
     levels[2::3] = None
-    return go.Scatter(
-        x=middle.ravel(),
-        y=levels,
-        mode="lines",
-        name=name,
-        line={"color": color, "width": 1.6},
-        hovertemplate=f"job %{{y}}: {name}<extra></extra>",
-    )
+    return line(middle.ravel(), levels, f"job %{{y}}: {name}", colour=color, width=1.6, name=name)

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
 from onega.core.units import humanise_seconds
-from onega.figures.theme import BLUE, COLOURS, GREY, INK, ORANGE, RED, axis, bars, styled
+from onega.figures.theme import (
+    COLOURS,
+    GREY,
+    INK,
+    ORANGE,
+    RED,
+    axis,
+    bars,
+    line,
+    marked_value,
+    markers,
+    styled,
+)
 
 if TYPE_CHECKING:
     from onega.queueing.limits.limits import Limits
@@ -24,9 +36,9 @@ def states(result: Limits) -> go.Figure:
     shown = np.flatnonzero((above > 1e-4) & (1 - above + p > 1e-4))
     low, high = int(shown[0]), int(shown[-1])
     figure = go.Figure(probability_curve(low, p[low : high + 1]))
-    _mark(figure, result.mean_busy, f"mean {result.mean_busy:.4g}", RED, 1.0)
+    marked_value(figure, result.mean_busy, f"mean {result.mean_busy:.4g}")
     q95 = result.quantile(0.95)
-    _mark(figure, q95, f"95 %: {q95:,}", INK, 0.9)
+    marked_value(figure, q95, f"95 %: {q95:,}", colour=INK, height=0.9)
     figure.update_xaxes(axis("busy servers"))
     figure.update_yaxes(axis("probability"), rangemode="tozero")
     return styled(figure, "How many servers are busy", _parameters(result))
@@ -37,16 +49,8 @@ def probability_curve(first: int, probabilities: npt.NDArray[np.float64]) -> go.
     n = np.arange(first, first + probabilities.size)
     if n.size <= 200:
         return bars(n.tolist(), probabilities.tolist(), "%{x} busy: %{y:.4g}")
-    return go.Scatter(
-        x=n,
-        y=probabilities,
-        mode="lines",
-        line={"color": BLUE, "width": 2},
-        fill="tozeroy",
-        fillcolor="rgba(0,114,178,0.15)",
-        hovertemplate="%{x:,} busy: %{y:.4g}<extra></extra>",
-        showlegend=False,
-    )
+    filled: dict[str, Any] = {"fill": "tozeroy", "fillcolor": "rgba(0,114,178,0.15)"}
+    return line(n, probabilities, "%{x:,} busy: %{y:.4g}", width=2, **filled)
 
 
 def p_serv(result: Limits, widths: Sequence[str] = (), points: int = 200) -> go.Figure:
@@ -70,24 +74,14 @@ def p_serv(result: Limits, widths: Sequence[str] = (), points: int = 200) -> go.
             request_probability(mu, unit.scaled(z / unit.mean), law, shared=result.shared)
             for z in means
         ]
-        figure.add_scatter(
-            x=np.append(0.0, means),
-            y=np.append(0.0, y),
-            mode="lines",
-            name=f"widths {law.name}",
-            showlegend=True,
-            line={"color": colour, "width": 2.5},
-            hovertemplate="limit %{x:,.4~r} s: %{y:.4f}<extra>" + law.name + "</extra>",
-        )
+        hover = f"limit %{{x:,.4~r}} s: %{{y:.4f}}<extra>{law.name}</extra>"
+        ends = np.append(0.0, means), np.append(0.0, y)
+        figure.add_trace(line(*ends, hover, colour=colour, name=f"widths {law.name}"))
     if result.critical_limit <= last:
-        figure.add_scatter(
-            x=[result.critical_limit],
-            y=[result.target],
-            mode="markers",
-            marker={"color": RED, "size": 10},
-            name=f"{result.target:g} at {humanise_seconds(result.critical_limit)}",
-            hovertemplate="critical limit %{x:,.6~r} s<extra></extra>",
-        )
+        name = f"{result.target:g} at {humanise_seconds(result.critical_limit)}"
+        here = [result.critical_limit], [result.target]
+        hover = "critical limit %{x:,.6~r} s"
+        figure.add_trace(markers(*here, hover, colour=RED, size=10, name=name))
     figure.update_xaxes(axis("mean limit", "s"), range=[0, last])
     figure.update_yaxes(axis("P_serv, requests served whole"), range=[0, 1.02])
     return styled(
@@ -103,26 +97,14 @@ def servers(result: Limits) -> go.Figure:
     p = result.probabilities
     above = np.cumsum(p[::-1])[::-1]
     keep = above > 1e-9
-    figure = go.Figure(
-        go.Scatter(
-            x=np.flatnonzero(keep),
-            y=above[keep],
-            mode="lines",
-            line={"color": BLUE, "width": 2.5, "shape": "hv"},
-            hovertemplate="%{x:,} or more wanted: %{y:.3g}<extra></extra>",
-            showlegend=False,
-        )
-    )
+    hover = "%{x:,} or more wanted: %{y:.3g}"
+    figure = go.Figure(line(np.flatnonzero(keep), above[keep], hover, shape="hv"))
     for epsilon, colour in ((0.05, ORANGE), (0.01, RED), (0.001, GREY)):
         count = result.fewest_servers(epsilon)
-        figure.add_scatter(
-            x=[count],
-            y=[above[count] if count < above.size else epsilon],
-            mode="markers",
-            marker={"color": colour, "size": 10},
-            name=f"{epsilon:g}: {count:,} servers",
-            hovertemplate=f"{count:,} servers keep it at or under {epsilon:g}<extra></extra>",
-        )
+        here = [count], [above[count] if count < above.size else epsilon]
+        hover = f"{count:,} servers keep it at or under {epsilon:g}"
+        name = f"{epsilon:g}: {count:,} servers"
+        figure.add_trace(markers(*here, hover, colour=colour, size=10, name=name))
     figure.update_xaxes(axis("servers"))
     figure.update_yaxes(
         axis("P(so many or more are wanted)"), type="log", dtick=1, exponentformat="power"
@@ -135,22 +117,6 @@ def _parameters(result: Limits) -> str:
         f"a request every {humanise_seconds(1 / result.arrival_rate)}, widths "
         f"{result.widths.name}, service {humanise_seconds(1 / result.service_rate)}, "
         f"limit {humanise_seconds(result.limit.mean)} on average"
-    )
-
-
-def _mark(figure: go.Figure, x: float, text: str, colour: str, height: float) -> None:
-    figure.add_vline(x=x, line={"color": colour, "dash": "dash", "width": 1.5})
-    figure.add_annotation(
-        x=x,
-        y=height,
-        yref="paper",
-        yanchor="top",
-        text=text,
-        showarrow=False,
-        xanchor="left",
-        xshift=6,
-        font={"size": 12, "color": colour},
-        bgcolor="rgba(255,255,255,0.8)",
     )
 
 

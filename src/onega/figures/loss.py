@@ -1,4 +1,4 @@
-"""Figures of a machine without a queue: who is lost, and how busy it is."""
+"""Figures of a machine without a queue: which jobs are lost, and how busy it is."""
 
 from __future__ import annotations
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from onega.figures.quantities import Scale, label, scale
-from onega.figures.theme import BLUE, GREEN, GREY, INK, RED, styled
+from onega.figures.quantities import scale
+from onega.figures.theme import BLUE, GREEN, GREY, INK, RED, error_bars, label, styled
 
 if TYPE_CHECKING:
     from onega.experiment.planning.planning import Plan
@@ -41,6 +41,10 @@ def _panel(figure: go.Figure, result: Plan, target: Target, row: int) -> None:
     means = [trial.means[place] for trial in result.trials]
     ends = [end for trial in result.trials for end in (trial.lows[place], trial.highs[place])]
     unit = scale(target.measure, [*ends, target.limit])
+    intervals = [
+        unit.of((trial.means[place], trial.lows[place], trial.highs[place]))
+        for trial in result.trials
+    ]
     figure.add_trace(
         go.Scatter(
             x=[trial.at for trial in result.trials],
@@ -48,7 +52,7 @@ def _panel(figure: go.Figure, result: Plan, target: Target, row: int) -> None:
             mode="markers" if result.vary == "policy" else "lines+markers",
             line={"color": GREY, "width": 1.5},
             marker={"size": 10, "color": [BLUE if t.met else RED for t in result.trials]},
-            error_y=_error(unit, result, place),
+            error_y=error_bars(intervals, colour=GREY),
             customdata=[
                 (words, trial.replicates, 100 * trial.joint)
                 for words, trial in zip(unit.words(means), result.trials, strict=True)
@@ -79,18 +83,6 @@ def _panel(figure: go.Figure, result: Plan, target: Target, row: int) -> None:
     figure.update_yaxes(unit.axis(), row=row, col=1)
     if target.measure.unit != "%" and not unit.logarithmic:
         figure.update_yaxes(rangemode="tozero", row=row, col=1)
-
-
-def _error(unit: Scale, result: Plan, place: int) -> dict[str, Any]:
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": [unit.of(trial.highs[place] - trial.means[place]) for trial in result.trials],
-        "arrayminus": [unit.of(trial.means[place] - trial.lows[place]) for trial in result.trials],
-        "color": GREY,
-        "thickness": 1.5,
-        "width": 5,
-    }
 
 
 def _mark(figure: go.Figure, result: Plan) -> None:

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from onega.figures.theme import INK, TIME_TICKS
+from onega.figures.theme import TIME_TICKS
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
     from onega.experiment.planning.targets import Measure
 
 WIDE: Final = 30.0
@@ -67,24 +65,3 @@ def scale(measure: Measure, values: Iterable[float], *, wide: bool = True) -> Sc
     size, unit = measure.readable([largest])
     name = f"{measure.words} ({unit})" if unit else measure.words
     return Scale(measure, size, name, logarithmic=logarithmic)
-
-
-def label(
-    figure: go.Figure,
-    text: str,
-    x: float,
-    y: float,
-    *,
-    colour: str = INK,
-    **more: Any,  # noqa: ANN401
-) -> None:
-    """Write a word without an arrow at a place of the axes."""
-    figure.add_annotation(
-        x=x,
-        y=y,
-        text=text,
-        showarrow=False,
-        font={"size": 12, "color": colour},
-        bgcolor="rgba(255,255,255,0.8)",
-        **more,
-    )

@@ -9,14 +9,15 @@ import plotly.graph_objects as go
 
 from onega.core.errors import QueueingError
 from onega.figures.theme import (
-    BLUE,
     GREEN,
     GREY,
-    INK,
     LOG_TICKS,
     ORANGE,
     RED,
     axis,
+    label,
+    line,
+    markers,
     reference_line,
     styled,
 )
@@ -32,37 +33,18 @@ def rho(result: Stability, sizes: Any = None) -> go.Figure:  # noqa: ANN401
     if result.rho is None:
         raise QueueingError("ρ needs the arrival rate and the mean run time; give both")
     curve = result.curve(sizes)
-    figure = go.Figure(
-        go.Scatter(
-            x=curve["procs"],
-            y=curve["rho"],
-            mode="lines",
-            line={"color": BLUE, "width": 2.5},
-            showlegend=False,
-            hovertemplate="%{x:,} servers: ρ = %{y:.4f}<extra></extra>",
-        )
-    )
-    figure.add_scatter(
-        x=[result.procs],
-        y=[result.rho],
-        mode="markers",
-        marker={"color": RED if result.rho >= 1 else GREEN, "size": 11},
-        name=f"this machine: {result.procs:,} servers, ρ = {result.rho:.3g}",
-        hovertemplate="this machine: ρ = %{y:.4f}<extra></extra>",
-    )
+    figure = go.Figure(line(curve["procs"], curve["rho"], "%{x:,} servers: ρ = %{y:.4f}"))
+    name = f"this machine: {result.procs:,} servers, ρ = {result.rho:.3g}"
+    colour = RED if result.rho >= 1 else GREEN
+    hover = "this machine: ρ = %{y:.4f}"
+    figure.add_trace(markers([result.procs], [result.rho], hover, colour=colour, name=name))
     if result.formula_min_procs is not None:
         figure.add_vline(x=result.formula_min_procs, line={"color": GREY, "dash": "dot"})
-        figure.add_annotation(
-            x=_position(result.formula_min_procs, curve),
-            y=0.6,
-            yref="paper",
-            yanchor="middle",
-            text=f"fewest: {result.formula_min_procs:,}",
-            xanchor="left",
-            xshift=6,
-            showarrow=False,
-            font={"size": 12, "color": INK},
+        text, x = (
+            f"fewest: {result.formula_min_procs:,}",
+            _position(result.formula_min_procs, curve),
         )
+        label(figure, text, x, 0.6, yref="paper", yanchor="middle", xanchor="left", xshift=6)
     reference_line(figure, 1.0, "stable below")
     figure.update_xaxes(_servers(curve))
     # Tiny machines have a ρ without bounds; what matters is the neighbourhood of 1.
@@ -80,34 +62,18 @@ def rho(result: Stability, sizes: Any = None) -> go.Figure:  # noqa: ANN401
 def constant(result: Stability, sizes: Any = None) -> go.Figure:  # noqa: ANN401
     """C against the number of servers, beside E[N]/s, its value if no server ever idled."""
     curve = result.curve(sizes)
-    figure = go.Figure(
-        [
-            go.Scatter(
-                x=curve["procs"],
-                y=curve["C"],
-                mode="lines",
-                name="C, first come, first served",
-                line={"color": BLUE, "width": 2.5},
-                hovertemplate="%{x:,} servers: C = %{y:.6g}<extra></extra>",
-            ),
-            go.Scatter(
-                x=curve["procs"],
-                y=result.widths.mean / curve["procs"],
-                mode="lines",
-                name="E[N]/s, if no server ever idled",
-                line={"color": ORANGE, "width": 2, "dash": "dash"},
-                hovertemplate="%{x:,} servers: E[N]/s = %{y:.6g}<extra></extra>",
-            ),
-            go.Scatter(
-                x=[result.procs],
-                y=[result.C],
-                mode="markers",
-                name=f"this machine: C = {result.C:.4g}",
-                marker={"color": RED, "size": 10},
-                hovertemplate="this machine: C = %{y:.6g}<extra></extra>",
-            ),
-        ]
-    )
+    hover = "%{x:,} servers: C = %{y:.6g}"
+    figure = go.Figure(line(curve["procs"], curve["C"], hover, name="C, first come, first served"))
+    least, hover = result.widths.mean / curve["procs"], "%{x:,} servers: E[N]/s = %{y:.6g}"
+    look: dict[str, Any] = {
+        "colour": ORANGE,
+        "width": 2,
+        "dash": "dash",
+        "name": "E[N]/s, if no server ever idled",
+    }
+    figure.add_trace(line(curve["procs"], least, hover, **look))
+    name, hover = f"this machine: C = {result.C:.4g}", "this machine: C = %{y:.6g}"
+    figure.add_trace(markers([result.procs], [result.C], hover, colour=RED, size=10, name=name))
     figure.update_xaxes(_servers(curve))
     figure.update_yaxes(
         axis("C, mean service times per job"), type="log", dtick="D2", tickformat=".3~g"
@@ -120,48 +86,28 @@ def utilisation(result: Stability, sizes: Any = None) -> go.Figure:  # noqa: ANN
     curve = result.curve(sizes)
     measured = result.measure is not None
     usable = curve["measured"] if measured else curve["utilisation_at_limit"]
-    figure = go.Figure(
-        go.Scatter(
-            x=curve["procs"],
-            y=100 * usable,
-            mode="lines",
-            line={"color": BLUE, "width": 2.5},
-            fill="tozeroy",
-            fillcolor="rgba(0,114,178,0.12)",
-            name="can be used, measured" if measured else "can be used, by the formula",
-            hovertemplate="%{x:,} servers: %{y:.1f} % usable<extra></extra>",
-        )
-    )
+    name = "can be used, measured" if measured else "can be used, by the formula"
+    filled: dict[str, Any] = {"fill": "tozeroy", "fillcolor": "rgba(0,114,178,0.12)", "name": name}
+    hover = "%{x:,} servers: %{y:.1f} % usable"
+    figure = go.Figure(line(curve["procs"], 100 * usable, hover, **filled))
     top = 101.0
     if result.offered_load is not None:
         asked = 100 * result.offered_load * result.procs / curve["procs"]
         top = max(top, min(150.0, 105 * result.offered_load))
-        figure.add_scatter(
-            x=curve["procs"],
-            y=asked,
-            mode="lines",
-            line={"color": ORANGE, "width": 2, "dash": "dash"},
-            name="asked for",
-            hovertemplate="%{x:,} servers: %{y:.1f} % asked for<extra></extra>",
-        )
+        look: dict[str, Any] = {"colour": ORANGE, "width": 2, "dash": "dash", "name": "asked for"}
+        hover = "%{x:,} servers: %{y:.1f} % asked for"
+        figure.add_trace(line(curve["procs"], asked, hover, **look))
     if result.window_load is not None and result.peak_load == result.window_load:
         top = max(top, min(150.0, 105 * result.window_load))
-        figure.add_scatter(
-            x=curve["procs"],
-            y=100 * result.window_load * result.procs / curve["procs"],
-            mode="lines",
-            line={"color": RED, "width": 2, "dash": "dot"},
-            name="asked for while the log shows it filled",
-            hovertemplate="%{x:,} servers: %{y:.1f} % asked for, while filled<extra></extra>",
-        )
-    figure.add_scatter(
-        x=[result.procs],
-        y=[100 * result.utilisation_at_limit],
-        mode="markers",
-        marker={"color": RED if result.stable is False else GREEN, "size": 11},
-        name=f"this machine: {100 * result.unused_share:.3g} % can't be used",
-        hovertemplate="this machine: %{y:.1f} % usable<extra></extra>",
-    )
+        asked = 100 * result.window_load * result.procs / curve["procs"]
+        name = "asked for while the log shows it filled"
+        look = {"colour": RED, "width": 2, "dash": "dot", "name": name}
+        hover = "%{x:,} servers: %{y:.1f} % asked for, while filled"
+        figure.add_trace(line(curve["procs"], asked, hover, **look))
+    here = [result.procs], [100 * result.utilisation_at_limit]
+    name = f"this machine: {100 * result.unused_share:.3g} % can't be used"
+    colour, hover = RED if result.stable is False else GREEN, "this machine: %{y:.1f} % usable"
+    figure.add_trace(markers(*here, hover, colour=colour, name=name))
     figure.update_xaxes(_servers(curve))
     figure.update_yaxes(axis("of the machine", "%"), range=[0, top])
     title = "How much of the machine first come, first served can use"

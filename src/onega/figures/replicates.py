@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from onega.figures.quantities import Scale, label, scale
-from onega.figures.theme import BLUE, GREY, INK, ORANGE, RED, styled
+from onega.figures.quantities import Scale, scale
+from onega.figures.theme import BLUE, GREY, INK, ORANGE, RED, error_bars, label, markers, styled
 
 if TYPE_CHECKING:
     from onega.core.intervals import Interval
@@ -57,20 +57,8 @@ def differences(result: Replicates) -> go.Figure:
         ends = [end for one in found for end in (one.low, one.high)]
         unit = scale(measure, ends, wide=False)
         sure = [0.0 not in one for one in found]
-        figure.add_trace(
-            go.Scatter(
-                x=[unit.of(one.mean) for one in found],
-                y=list(others),
-                mode="markers",
-                customdata=_words(unit, found),
-                marker={"size": 11, "color": [BLUE if one else GREY for one in sure]},
-                error_x=_error(unit, found, INK),
-                showlegend=False,
-                hovertemplate=_HOVER,
-            ),
-            row,
-            1,
-        )
+        colours = [BLUE if one else GREY for one in sure]
+        figure.add_trace(_with_intervals(unit, found, others, colours, bars=INK), row, 1)
         figure.add_vline(x=0, line={"color": INK, "dash": "dash", "width": 1}, row=row, col=1)
         figure.update_xaxes(title={"text": f"difference of {unit.label}"}, row=row, col=1)
         figure.update_yaxes(autorange="reversed", row=row, col=1)
@@ -89,29 +77,29 @@ def _height(result: Replicates) -> int:
 
 
 def _cloud(unit: Scale, values: Any, policy: str, *, shown: bool) -> go.Scatter:  # noqa: ANN401
-    return go.Scatter(
-        x=unit.of(values),
-        y=[policy] * len(values),
-        mode="markers",
-        marker={"size": 6, "color": BLUE, "opacity": 0.22},
-        name="replicates",
-        showlegend=shown,
-        hoverinfo="skip",
-    )
+    look: dict[str, Any] = {"name": "replicates", "showlegend": shown, "marker_opacity": 0.22}
+    return markers(unit.of(values), [policy] * len(values), None, size=6, **look)
 
 
 def _bars(unit: Scale, found: list[Interval], result: Replicates, *, shown: bool) -> go.Scatter:
-    return go.Scatter(
-        x=[unit.of(one.mean) for one in found],
-        y=list(result.policies),
-        mode="markers",
-        marker={"size": 11, "color": BLUE},
-        error_x=_error(unit, found, BLUE),
-        name=f"mean and {100 * result.level:g} % interval",
-        showlegend=shown,
-        customdata=_words(unit, found),
-        hovertemplate=_HOVER,
-    )
+    name = f"mean and {100 * result.level:g} % interval"
+    return _with_intervals(unit, found, result.policies, BLUE, name=name, showlegend=shown)
+
+
+def _with_intervals(
+    unit: Scale,
+    found: list[Interval],
+    policies: Sequence[str],
+    colour: str | Sequence[str],
+    *,
+    bars: str = BLUE,
+    **more: Any,  # noqa: ANN401
+) -> go.Scatter:
+    """Make a point for each policy, with its interval as a bar."""
+    ends = [unit.of((one.mean, one.low, one.high)) for one in found]
+    more |= {"error_x": error_bars(ends, colour=bars, thickness=2.5, width=6)}
+    more |= {"customdata": _words(unit, found), "colour": colour}
+    return markers([mean for mean, _, _ in ends], list(policies), "%{y}: %{customdata}", **more)
 
 
 def _words(unit: Scale, found: list[Interval]) -> list[str]:
@@ -120,36 +108,18 @@ def _words(unit: Scale, found: list[Interval]) -> list[str]:
 
 
 _ENDS: Final = ("mean", "low", "high")
-_HOVER: Final = "%{y}: %{customdata}<extra></extra>"
-
-
-def _error(unit: Scale, found: list[Interval], colour: str) -> dict[str, Any]:
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": [unit.of(one.high - one.mean) for one in found],
-        "arrayminus": [unit.of(one.mean - one.low) for one in found],
-        "color": colour,
-        "thickness": 2.5,
-        "width": 6,
-    }
 
 
 def _diamonds(unit: Scale, values: Any, result: Replicates, *, shown: bool) -> go.Scatter:  # noqa: ANN401
-    return go.Scatter(
-        x=unit.of(values),
-        y=list(result.policies),
-        mode="markers",
-        marker={
-            "symbol": "diamond-open",
-            "size": 13,
-            "color": ORANGE,
-            "line": {"width": 2.5, "color": ORANGE},
-        },
+    look: dict[str, Any] = {"symbol": "diamond-open", "size": 13, "color": ORANGE}
+    return markers(
+        unit.of(values),
+        list(result.policies),
+        "%{y} on the log: %{customdata}",
+        marker=look | {"line": {"width": 2.5, "color": ORANGE}},
         name="on the log itself",
         showlegend=shown,
         customdata=unit.words(values),
-        hovertemplate="%{y} on the log: %{customdata}<extra></extra>",
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from onega.core.units import humanise_seconds
-from onega.figures.theme import BLUE, INK, styled, time_axis
+from onega.figures.theme import BLUE, error_bars, styled, time_axis
 
 if TYPE_CHECKING:
     from onega.core.intervals import Interval
@@ -21,11 +21,9 @@ def settings_figure(waits: Mapping[str, Interval], replicated: str) -> go.Figure
         go.Scatter(
             y=settings, x=[one.mean for one in found], mode="markers", showlegend=False,
             marker={"color": BLUE, "size": 12},
-            error_x={
-                "type": "data", "symmetric": False, "color": INK, "thickness": 1.6, "width": 8,
-                "array": [one.high - one.mean for one in found],
-                "arrayminus": [one.mean - one.low for one in found],
-            },
+            error_x=error_bars(
+                [(one.mean, one.low, one.high) for one in found], thickness=1.6, width=8
+            ),
             customdata=[[humanise_seconds(v) for v in (one.mean, one.low, one.high)]
                         for one in found],
             hovertemplate="%{y}: %{customdata[0]} (%{customdata[1]} to %{customdata[2]})"

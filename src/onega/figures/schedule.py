@@ -15,7 +15,7 @@ from onega.core.schedule.energy import busy_power
 from onega.core.types import Floats
 from onega.core.units import humanise_seconds
 from onega.figures.gantt import gantt
-from onega.figures.series import Clock, bins, extremes, means, span_name
+from onega.figures.series import Clock, bins, distribution, extremes, means, span_name
 from onega.figures.theme import (
     BLUE,
     COLOURS,
@@ -25,6 +25,7 @@ from onega.figures.theme import (
     ORANGE,
     RED,
     axis,
+    line,
     reference_line,
     styled,
     time_axis,
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
 
 Window = tuple[float, float]
-
-_CDF_POINTS: Final = 2000
 
 
 def workload(schedule: Schedule, window: Window | None = None) -> go.Figure:
@@ -58,21 +57,21 @@ def workload(schedule: Schedule, window: Window | None = None) -> go.Figure:
     both = np.column_stack([fallen, table["workload"].to_numpy()]).ravel()
     kept = extremes(both_times, both)
     hours = both[kept] / 3600
-    hover = "%{y:,.4~r} h of work<extra></extra>"
-    figure.add_trace(_line(clock.place(both_times[kept]), hours, hover, INK), row=1, col=1)
+    drop = line(clock.place(both_times[kept]), hours, "%{y:,.4~r} h of work", colour=INK, width=1.4)
+    figure.add_trace(drop, row=1, col=1)
     _thresholds(figure, schedule)
     running = table["running"].to_numpy().astype(np.float64)
-    _add_steps(figure, (time, running), clock, 2, colour=GREY, hover="%{y} jobs running")
+    figure.add_trace(_steps((time, running), clock, GREY, "%{y} jobs running"), row=2, col=1)
     if rated:
         rate = table["rate"].to_numpy()
-        _add_steps(figure, (time, rate), clock, 3, colour=RED, hover="rate %{y}")
+        figure.add_trace(_steps((time, rate), clock, RED, "rate %{y}"), row=3, col=1)
         levels = list(schedule.rates.rates)
         figure.update_yaxes(title={"text": "rate"}, tickvals=levels, row=3, col=1)
     figure.update_yaxes(title={"text": "remaining work (hours)"}, rangemode="tozero", row=1, col=1)
     figure.update_yaxes(title={"text": "jobs running"}, rangemode="tozero", row=2, col=1)
     figure.update_xaxes(clock.axis(), row=len(heights), col=1)
     title = "Remaining work of all jobs in the system, and jobs in service"
-    styled(figure, title, _who(schedule), height=720 if rated else 600)
+    styled(figure, title, _described(schedule), height=720 if rated else 600)
     return figure.update_layout(margin={"r": 56})
 
 
@@ -89,7 +88,7 @@ def utilisation(schedule: Schedule, window: Window | None = None) -> go.Figure:
     figure.update_xaxes(clock.axis())
     top = max(101.0, float(np.nanmax(busy)) * 1.02)
     figure.update_yaxes(axis("busy processors", "%"), range=[0, top])
-    note = f"{_who(schedule)}; mean over each {span_name(span)}"
+    note = f"{_described(schedule)}; mean over each {span_name(span)}"
     return styled(figure, "How busy the machine is", note)
 
 
@@ -103,7 +102,7 @@ def queue(schedule: Schedule, window: Window | None = None) -> go.Figure:
     reference_line(figure, mean, f"mean {mean:.3g}")
     figure.update_xaxes(clock.axis())
     figure.update_yaxes(axis("jobs waiting"), rangemode="tozero")
-    return styled(figure, "How long the queue is", _who(schedule))
+    return styled(figure, "How long the queue is", _described(schedule))
 
 
 def power(schedule: Schedule, window: Window | None = None) -> go.Figure:
@@ -134,7 +133,7 @@ def power(schedule: Schedule, window: Window | None = None) -> go.Figure:
     reference_line(figure, overall, f"mean {overall:,.4g} {unit}")
     figure.update_xaxes(clock.axis())
     figure.update_yaxes(axis("power", unit), rangemode="tozero")
-    note = f"{_who(schedule)}; mean over each {span_name(span)}"
+    note = f"{_described(schedule)}; mean over each {span_name(span)}"
     return styled(figure, "What the machine draws", note)
 
 
@@ -183,17 +182,18 @@ def compare_tables(
     for place, (name, table) in enumerate(tables.items()):
         values = table[measure].to_numpy()
         values = values[np.isfinite(values)]
-        x, share = _distribution(values, least)
-        figure.add_scatter(
-            x=x,
-            y=100 * share,
-            mode="lines",
-            name=name,
-            showlegend=len(tables) > 1,
-            line={"color": COLOURS[place % len(COLOURS)], "width": 2.4, "shape": "hv"},
-            customdata=[humanise_seconds(float(v)) if scale == "time" else f"{v:.4g}" for v in x],
-            hovertemplate="%{y:.1f} % at most %{customdata}<extra>" + name + "</extra>",
-        )
+        x, share = distribution(values, least)
+        if x[0] > least:
+            x, share = np.append(least, x), np.append(0.0, share)
+        hover = f"%{{y:.1f}} % at most %{{customdata}}<extra>{name}</extra>"
+        told = [humanise_seconds(float(v)) if scale == "time" else f"{v:.4g}" for v in x]
+        look: dict[str, Any] = {
+            "colour": COLOURS[place % len(COLOURS)],
+            "width": 2.4,
+            "shape": "hv",
+        }
+        look |= {"name": name, "showlegend": len(tables) > 1, "customdata": told}
+        figure.add_trace(line(x, 100 * share, hover, **look))
     figure.update_xaxes(time_axis(label) if scale == "time" else axis(label) | LOG_TICKS)
     figure.update_yaxes(axis("cumulative share of jobs", "%"), range=[0, 101])
     if len(tables) > 1:
@@ -239,7 +239,7 @@ def _name(schedule: Schedule) -> str:
     return str(schedule.policy) if schedule.policy else "observed"
 
 
-def _who(schedule: Schedule) -> str:
+def _described(schedule: Schedule) -> str:
     source = schedule.workload.meta.source
     on = f" on {schedule.cluster.procs:,} processors"
     return f"{_name(schedule)}{on}{f', jobs of {source}' if source else ''}"
@@ -297,39 +297,19 @@ def _thresholds(figure: go.Figure, schedule: Schedule) -> None:
         )
 
 
-def _line(x: Any, y: Any, hover: str, colour: str, shape: str = "linear") -> go.Scatter:  # noqa: ANN401
-    return go.Scatter(
-        x=x,
-        y=y,
-        mode="lines",
-        line={"color": colour, "width": 1.4, "shape": shape},
-        hovertemplate=hover,
-        showlegend=False,
-    )
-
-
 def _steps(
     series: tuple[Floats, Floats], clock: Clock, colour: str, hover: str, *, fill: bool = False
 ) -> go.Scatter:
     """Draw a quantity that holds from one event to the next, thinned without losing its peaks."""
     time, values = series
     kept = extremes(time, values)
-    trace = _line(
-        clock.place(time[kept]), values[kept], f"{hover}<extra></extra>", colour, shape="hv"
-    )
-    return trace.update(fill="tozeroy") if fill else trace
-
-
-def _add_steps(
-    figure: go.Figure,
-    series: tuple[Floats, Floats],
-    clock: Clock,
-    row: int,
-    *,
-    colour: str,
-    hover: str,
-) -> None:
-    figure.add_trace(_steps(series, clock, colour, hover), row=row, col=1)
+    look: dict[str, Any] = {
+        "colour": colour,
+        "width": 1.4,
+        "shape": "hv",
+        "fill": "tozeroy" if fill else None,
+    }
+    return line(clock.place(time[kept]), values[kept], hover, **look)
 
 
 def _area(
@@ -342,29 +322,12 @@ def _area(
     stack: str | None = None,
 ) -> go.Scatter:
     """Draw steps from edge to edge, filled down to zero or to the area below."""
-    return go.Scatter(
-        x=clock.place(edges),
-        y=np.append(heights, heights[-1:]),
-        mode="lines",
-        line={"color": colour, "width": 1.2, "shape": "hv"},
-        fill="tozeroy" if stack is None else "tonexty",
-        stackgroup=stack,
-        hovertemplate=f"{hover}<extra></extra>",
-        showlegend=False,
-    )
-
-
-def _distribution(values: Floats, least: float) -> tuple[Floats, Floats]:
-    """Return the distribution function from ``least`` on, at no more points than are seen."""
-    distinct, counts = np.unique(np.maximum(values, least), return_counts=True)
-    share = np.cumsum(counts) / values.size
-    if distinct.size > _CDF_POINTS:
-        at = np.searchsorted(share, np.linspace(0, 1, _CDF_POINTS)).clip(0, share.size - 1)
-        kept = np.unique(np.append(at, share.size - 1))
-        distinct, share = distinct[kept], share[kept]
-    if distinct[0] > least:
-        distinct, share = np.append(least, distinct), np.append(0.0, share)
-    return distinct, share
+    ends = clock.place(edges), np.append(heights, heights[-1:])
+    filled: dict[str, Any] = {
+        "fill": "tozeroy" if stack is None else "tonexty",
+        "stackgroup": stack,
+    }
+    return line(*ends, hover, colour=colour, width=1.2, shape="hv", **filled)
 
 
 def _distribution_note(schedule: Schedule, measure: str) -> str:
@@ -376,4 +339,4 @@ def _distribution_note(schedule: Schedule, measure: str) -> str:
         told = f"half at most {median:.3g}, 95 % at most {p95:.3g}"
     if measure == "wait":
         told = f"{np.mean(values == 0):.0%} of the jobs didn't wait; {told}"
-    return f"{_who(schedule)}: {told}"
+    return f"{_described(schedule)}: {told}"

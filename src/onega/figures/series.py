@@ -19,6 +19,9 @@ DAY: Final = 86400.0
 POINTS: Final = 4000
 """Most points of one line: four to each of a thousand columns of pixels."""
 
+CDF_POINTS: Final = 2000
+"""Most points of a distribution function."""
+
 BINS: Final = 240
 """About as many bars or steps as one can tell apart."""
 
@@ -45,9 +48,9 @@ def extremes(time: Floats, values: Floats, points: int = POINTS) -> Ints:
     return np.unique(np.concatenate([first, order[first], order[last], last]))
 
 
-def nice_span(length: float, bins: int = BINS) -> float:
-    """Return the shortest usual length of time that cuts ``length`` into at most ``bins``."""
-    return next((span for span in NICE_SPANS if length / span <= bins), length / bins)
+def nice_span(length: float) -> float:
+    """Return the shortest usual length of time that cuts ``length`` into at most `BINS`."""
+    return next((span for span in NICE_SPANS if length / span <= BINS), length / BINS)
 
 
 def means(time: Floats, values: Floats, edges: Floats) -> Floats:
@@ -59,11 +62,25 @@ def means(time: Floats, values: Floats, edges: Floats) -> Floats:
         return np.where(inside > 0, np.diff(at) / inside, np.nan)
 
 
-def bins(time: Floats, count: int = BINS) -> tuple[Floats, float]:
+def bins(time: Floats) -> tuple[Floats, float]:
     """Return edges that cover the times, at multiples of a usual length, and that length."""
-    span = nice_span(max(float(time[-1] - time[0]), 1.0), count)
+    span = nice_span(max(float(time[-1] - time[0]), 1.0))
     first, last = np.floor(time[0] / span), np.ceil(time[-1] / span)
     return np.arange(first, max(last, first + 1) + 1) * span, span
+
+
+def distribution(values: Floats, least: float) -> tuple[Floats, Floats]:
+    """Return the distribution function at distinct values, no more of them than are seen.
+
+    Values below ``least`` count as that: axes of distributions are logarithmic.
+    """
+    distinct, counts = np.unique(np.maximum(values, least), return_counts=True)
+    share = np.cumsum(counts) / values.size
+    if distinct.size <= CDF_POINTS:
+        return distinct, share
+    at = np.searchsorted(share, np.linspace(0, 1, CDF_POINTS)).clip(0, share.size - 1)
+    kept = np.unique(np.append(at, share.size - 1))
+    return distinct[kept], share[kept]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from onega.core.errors import ExperimentError, suggest
-from onega.figures.theme import COLOURS, axis, styled
+from onega.figures.theme import COLOURS, axis, line, styled
 
 if TYPE_CHECKING:
     from onega.experiment.sweep.sweep import Sweep
@@ -156,7 +156,7 @@ def draw_all(sweep: Sweep) -> dict[str, go.Figure]:
 
 
 def _table(sweep: Sweep, measure: str) -> pl.DataFrame:
-    """Return the runs that could be made; lists of numbers as texts."""
+    """Return the runs that didn't fail; lists of numbers as texts."""
     table = sweep.lazy().filter(pl.col("error").is_null()).collect()
     if table.is_empty():
         raise ExperimentError("there is nothing to draw: no run is finished")
@@ -242,15 +242,12 @@ def _add_band(figure: go.Figure, found: pl.DataFrame, x: str, colour: str) -> No
 def _add_line(
     figure: go.Figure, found: pl.DataFrame, x: str, name: str | None, colour: str
 ) -> None:
-    figure.add_scatter(
-        x=found[x].to_list(),
-        y=found["mean"].to_list(),
-        mode="lines+markers",
-        name=name,
-        line={"color": colour, "width": 2.5},
-        marker={"size": 7},
-        showlegend=name is not None,
-        hovertemplate=f"{x} %{{x}}: %{{y:,.4~r}}<extra>{name or ''}</extra>",
+    hover = f"{x} %{{x}}: %{{y:,.4~r}}<extra>{name or ''}</extra>"
+    look: dict[str, Any] = {"mode": "lines+markers", "marker": {"size": 7}} | (
+        {"name": name} if name else {}
+    )
+    figure.add_trace(
+        line(found[x].to_list(), found["mean"].to_list(), hover, colour=colour, **look)
     )
 
 

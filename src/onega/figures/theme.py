@@ -140,6 +140,94 @@ def reference_line(figure: go.Figure, level: float, label: str, **place: Any) ->
     )
 
 
+def label(
+    figure: go.Figure,
+    text: str,
+    x: float,
+    y: float,
+    *,
+    colour: str = INK,
+    **more: Any,  # noqa: ANN401
+) -> None:
+    """Write a word without an arrow at a place of the axes."""
+    figure.add_annotation(
+        x=x,
+        y=y,
+        text=text,
+        showarrow=False,
+        font={"size": 12, "color": colour},
+        bgcolor="rgba(255,255,255,0.8)",
+        **more,
+    )
+
+
+def marked_value(
+    figure: go.Figure, x: float, text: str, *, colour: str = RED, height: float = 1.0
+) -> None:
+    """Draw a dashed vertical line with its meaning written beside it, at a share of its height."""
+    figure.add_vline(x=x, line={"color": colour, "dash": "dash", "width": 1.5})
+    place: dict[str, Any] = {"yref": "paper", "yanchor": "top", "xanchor": "left", "xshift": 6}
+    label(figure, text, x, height, colour=colour, **place)
+
+
+def error_bars(
+    values: Sequence[tuple[float, float, float]],
+    *,
+    colour: str = INK,
+    thickness: float = 1.5,
+    width: int = 5,
+) -> dict[str, Any]:
+    """Return Plotly's error bars of (mean, low, high), drawn to the two ends."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [high - mean for mean, _, high in values],
+        "arrayminus": [mean - low for mean, low, _ in values],
+        "color": colour,
+        "thickness": thickness,
+        "width": width,
+    }
+
+
+def line(
+    x: Any,  # noqa: ANN401
+    y: Any,  # noqa: ANN401
+    hover: str | None,
+    *,
+    colour: str = BLUE,
+    width: float = 2.5,
+    dash: str | None = None,
+    shape: str | None = None,
+    **more: Any,  # noqa: ANN401
+) -> go.Scatter:
+    """Make a line with a hover text (none if None); one with a name is in the legend."""
+    style = {"color": colour, "width": width, "dash": dash, "shape": shape}
+    return _scatter(x, y, hover, {"mode": "lines", "line": style} | more)
+
+
+def markers(
+    x: Any,  # noqa: ANN401
+    y: Any,  # noqa: ANN401
+    hover: str | None,
+    *,
+    colour: str | Sequence[str] = BLUE,
+    size: int = 11,
+    **more: Any,  # noqa: ANN401
+) -> go.Scatter:
+    """Make points with a hover text (none if None); those with a name are in the legend."""
+    return _scatter(
+        x, y, hover, {"mode": "markers", "marker": {"color": colour, "size": size}} | more
+    )
+
+
+def _scatter(x: Any, y: Any, hover: str | None, more: dict[str, Any]) -> go.Scatter:  # noqa: ANN401
+    if hover is None:
+        told: dict[str, Any] = {"hoverinfo": "skip"}
+    else:
+        told = {"hovertemplate": hover if "<extra>" in hover else f"{hover}<extra></extra>"}
+    return go.Scatter(x=x, y=y, **{"showlegend": "name" in more} | told | more)
+
+
 def bars(
     x: Sequence[Any],
     y: Sequence[Any],
@@ -159,30 +247,3 @@ def bars(
         hovertemplate=f"{hover}<extra></extra>",
         showlegend=name is not None,
     )
-
-
-def table(
-    rows: Sequence[Sequence[str]], columns: Sequence[str], *, title: str, note: str | None = None
-) -> go.Figure:
-    """Make a table as a figure: the first column names the rows, the others are aligned right."""
-    align = ["left"] + ["right"] * (len(columns) - 1)
-    figure = go.Figure(
-        go.Table(
-            header={
-                "values": [f"<b>{name}</b>" for name in columns],
-                "align": align,
-                "fill": {"color": "#eef1f4"},
-                "line": {"color": "#d5dae0"},
-                "height": 30,
-            },
-            cells={
-                "values": [list(column) for column in zip(*rows, strict=True)],
-                "align": align,
-                "fill": {"color": "white"},
-                "line": {"color": "#e4e7eb"},
-                "height": 28,
-            },
-        )
-    )
-    styled(figure, title, note, height=130 + 30 * (len(rows) + 1))
-    return figure.update_layout(margin={"l": 4, "r": 4, "b": 8})

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from onega.figures.quantities import Scale, scale
-from onega.figures.theme import BLUE, GREEN, GREY, INK, ORANGE, RED, axis, styled
+from onega.figures.theme import BLUE, GREEN, GREY, INK, ORANGE, RED, axis, line, markers, styled
 
 if TYPE_CHECKING:
     from onega.experiment.planning.pareto import TradeOff
@@ -28,26 +28,10 @@ def front(result: TradeOff) -> go.Figure:
     if result.trials:
         colours = [GREEN if trial.met else RED for trial in result.trials]
     figure = go.Figure()
-    figure.add_scatter(
-        x=across.of(pain[on]),
-        y=up.of(cost[on]),
-        mode="lines",
-        line={"color": BLUE, "width": 2},
-        hoverinfo="skip",
-        name="front",
-        showlegend=False,
-    )
-    figure.add_scatter(
-        x=across.of(pain),
-        y=up.of(cost),
-        mode="markers",
-        marker={"size": 9, "color": colours, "line": {"width": 1, "color": "white"}},
-        text=names,
-        customdata=_words(result, across, up),
-        hovertemplate=_HOVER,
-        name="machines",
-        showlegend=False,
-    )
+    figure.add_trace(line(across.of(pain[on]), up.of(cost[on]), None, width=2))
+    look: dict[str, Any] = {"size": 9, "color": colours, "line": {"width": 1, "color": "white"}}
+    told: dict[str, Any] = {"text": names, "customdata": _words(result, across, up)}
+    figure.add_trace(markers(across.of(pain), up.of(cost), _HOVER, marker=look, **told))
     _name_choices(figure, result, across.of(pain), up.of(cost))
     _label(figure, across, up)
     first, last = float(across.of(pain.min())), float(across.of(pain.max()))
@@ -74,16 +58,8 @@ def bands(result: TradeOff) -> go.Figure:
     )
     figure = go.Figure()
     for k in range(len(found)):
-        figure.add_scatter(
-            x=across.of(x[k]),
-            y=up.of(y[k]),
-            mode="lines",
-            line={"color": BLUE, "width": 1},
-            opacity=0.22,
-            hoverinfo="skip",
-            name="one replicate",
-            showlegend=k == 0,
-        )
+        look: dict[str, Any] = {"opacity": 0.22, "name": "one replicate", "showlegend": k == 0}
+        figure.add_trace(line(across.of(x[k]), up.of(y[k]), None, width=1, **look))
     figure.add_scatter(
         x=across.of(x.mean(axis=0)),
         y=up.of(y.mean(axis=0)),
@@ -126,14 +102,8 @@ def changes(result: TradeOff) -> go.Figure:
             hoverinfo="skip",
             showlegend=False,
         )
-        figure.add_scatter(
-            x=x,
-            y=values.mean(axis=0),
-            mode="lines+markers",
-            line={"color": colour, "width": 2.5},
-            name=measure.words,
-            hovertemplate="%{x}: %{y:+,.3~r} %<extra></extra>",
-        )
+        look: dict[str, Any] = {"colour": colour, "name": measure.words, "mode": "lines+markers"}
+        figure.add_trace(line(x, values.mean(axis=0), "%{x}: %{y:+,.3~r} %", **look))
     figure.add_hline(y=0, line={"color": INK, "dash": "dash", "width": 1})
     figure.update_xaxes(axis("threshold k, seconds of remaining work" if ladder else "machine"))
     figure.update_yaxes(axis(f"change from {result.names[0]}", "%"))

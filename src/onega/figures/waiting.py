@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from onega.core.units import humanise_seconds
-from onega.figures.theme import BLUE, RED, axis, bars, styled
+from onega.figures.theme import RED, axis, bars, line, marked_value, markers, styled
 
 if TYPE_CHECKING:
     from onega.queueing.waiting import Waiting
@@ -22,18 +22,7 @@ def queue(result: Waiting) -> go.Figure:
     figure = go.Figure(
         bars(list(range(size)), (100 * shares).tolist(), "%{x} waiting: %{y:,.3~r} % of the time")
     )
-    figure.add_vline(x=result.mean_waiting, line={"color": RED, "dash": "dash", "width": 1.5})
-    figure.add_annotation(
-        x=result.mean_waiting,
-        y=1.0,
-        yref="paper",
-        yanchor="top",
-        text=f"mean {result.mean_waiting:.3g}",
-        showarrow=False,
-        xanchor="left",
-        xshift=6,
-        font={"size": 12, "color": RED},
-    )
+    marked_value(figure, result.mean_waiting, f"mean {result.mean_waiting:.3g}")
     figure.update_xaxes(axis("waiting jobs"))
     figure.update_yaxes(axis("share of time", "%"), rangemode="tozero")
     return styled(figure, "How many jobs wait", _machine(result))
@@ -54,24 +43,11 @@ def load(result: Waiting, points: int = 16) -> go.Figure:
         )
         for share in shares
     ]
-    figure = go.Figure(
-        go.Scatter(
-            x=shares,
-            y=[one.mean_wait for one in solved],
-            mode="lines",
-            line={"color": BLUE, "width": 2.5},
-            showlegend=False,
-            hovertemplate="ρ = %{x:.3f}: mean wait %{y:,.4~r} s<extra></extra>",
-        )
-    )
-    figure.add_scatter(
-        x=[result.rho],
-        y=[result.mean_wait],
-        mode="markers",
-        marker={"color": RED, "size": 11},
-        name=f"ρ = {result.rho:.3g}: mean wait {humanise_seconds(result.mean_wait)}",
-        hovertemplate="mean wait %{y:,.4~r} s<extra></extra>",
-    )
+    waits = [one.mean_wait for one in solved]
+    figure = go.Figure(line(shares, waits, "ρ = %{x:.3f}: mean wait %{y:,.4~r} s"))
+    name = f"ρ = {result.rho:.3g}: mean wait {humanise_seconds(result.mean_wait)}"
+    hover = "mean wait %{y:,.4~r} s"
+    figure.add_trace(markers([result.rho], [result.mean_wait], hover, colour=RED, name=name))
     figure.update_xaxes(axis("ρ, arrival rate over the largest stable one"), range=[0, 1])
     figure.update_yaxes(axis("mean wait", "s"), rangemode="tozero")
     return styled(figure, "How long jobs wait, by load", _machine(result))

@@ -21,19 +21,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-import numba.experimental.function_type  # teaches numba to pass functions by their address
 from numba import types
 from numba.core import cgutils, event
 from numba.core.errors import NumbaError
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import (
-    infer_getattr,
-    intrinsic,
-    lower_getattr_generic,
-    models,
-    register_model,
-    typeof_impl,
-)
+from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
 
 from onega.kernels import compile_events
 
@@ -45,9 +37,6 @@ COMPILED = not numba.config.DISABLE_JIT
 HERE = Path(__file__).resolve().parent
 ALL = {"nogil": True, "error_model": "numpy"}
 INNER = ALL | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-
-
-# -- where compiled kernels are kept
 
 
 def sources_stamp(folder: Path) -> str:
@@ -82,7 +71,7 @@ CACHE = cache_folder() if COMPILED else None
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]
-    """Tells those who wait; a kernel that is found in the cache makes no such event."""
+    """Tells the listeners; a kernel that is found in the cache makes no such event."""
 
     def on_start(self, event: object) -> None:
         compile_events.compiling()
@@ -92,9 +81,6 @@ class _Compiling(event.Listener):  # type: ignore[misc]
 
 
 event.register("numba:compile", _Compiling())
-
-
-# -- decorators
 
 
 def kernel(function: F) -> F:
@@ -137,14 +123,6 @@ def compiled(function: F) -> F:
     return numba.njit(**INNER)(function)
 
 
-def inlined(function: F) -> F:
-    """Put a function's statements where it is called, before types are known."""
-    return numba.njit(nogil=True, inline="always")(function)
-
-
-# -- what numba lacks: memmove, views that aren't counted, state by reference
-
-
 @intrinsic
 def _shift(typing_context: Any, array: Any, target: Any, source: Any, count: Any) -> Any:  # noqa: ANN401
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
@@ -166,25 +144,6 @@ def shift(array: Any, target: int, source: int, count: int) -> None:  # noqa: AN
     They may overlap: C's memmove, which a loop over overlapping elements can't keep up with.
     """
     array[target : target + count] = array[source : source + count].copy()
-
-
-def _uncounted(context: Any, builder: Any, kind: Any, array: Any) -> Any:  # noqa: ANN401
-    view = cgutils.create_struct_proxy(kind)(context, builder, array)
-    view.meminfo = cgutils.get_null_value(view.meminfo.type)  # the caller of the kernel owns it
-    return view._getvalue()
-
-
-@intrinsic
-def _unowned(typing_context: Any, array: Any) -> Any:  # noqa: ANN401
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
-        return _uncounted(context, builder, array, arguments[0])
-
-    return array(array), code
-
-
-def unowned(array: Any) -> Any:  # noqa: ANN401
-    """Return a view of an array that numba doesn't count references to: that takes atomic steps."""
-    return array
 
 
 class _Reference(types.Type):  # type: ignore[misc]
@@ -209,16 +168,18 @@ class _ReferenceAttribute(AttributeTemplate):  # type: ignore[misc]
 
     def generic_resolve(self, reference: Any, name: str) -> Any:  # noqa: ANN401
         member = reference.to.types[reference.to.fields.index(name)]
-        return _Reference(member) if isinstance(member, types.NamedTuple) else member
+        return _Reference(member) if isinstance(member, types.BaseNamedTuple) else member
 
 
 @lower_getattr_generic(_Reference)
 def _member(context: Any, builder: Any, reference: Any, pointer: Any, name: str) -> Any:  # noqa: ANN401
     place = reference.to.fields.index(name)
     member, at = reference.to.types[place], cgutils.gep_inbounds(builder, pointer, 0, place)
-    if isinstance(member, types.NamedTuple):
+    if isinstance(member, types.BaseNamedTuple):
         return at
-    return _uncounted(context, builder, member, builder.load(at))
+    view = cgutils.create_struct_proxy(member)(context, builder, builder.load(at))
+    view.meminfo = cgutils.get_null_value(view.meminfo.type)  # the caller of the kernel owns it
+    return view._getvalue()
 
 
 @intrinsic
@@ -234,41 +195,19 @@ def by_reference(state: Any) -> Any:  # noqa: ANN401
 
     numba passes a NamedTuple of arrays as seven values for each array, and counts references (two
     atomic additions) whenever an array is taken out of it. Both cost more than most functions do.
-    Not all fields of a NamedTuple may be of one type: numba has another layout for those.
     """
     return state
 
 
 if COMPILED:
-    unowned, shift, by_reference = _unowned, _shift, _by_reference
+    shift, by_reference = _shift, _by_reference
 
-
-# -- users' functions
 
 KEY = types.float64(types.float64, types.float64, types.float64, types.float64)
 """A user's priority: of now, submission, estimate and processors."""
 
-_nothing = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * 4)(lambda *_: math.nan)
-
-
-class _NoFunction(types.WrapperAddressProtocol):  # type: ignore[misc]
-    """Stands where a user's function would: built-in orders have none."""
-
-    def __wrapper_address__(self) -> int:
-        return ctypes.cast(_nothing, ctypes.c_void_p).value or 1
-
-    def signature(self) -> Any:  # noqa: ANN401
-        return KEY
-
-
-NO_FUNCTION = _NoFunction()
-_KEY_TYPE = types.FunctionType(KEY)
-
-
-@typeof_impl.register(_NoFunction)
-def _typeof_no_function(value: object, context: object) -> Any:  # noqa: ANN401
-    """Tell numba the type, which it would make anew at every call of a kernel."""
-    return _KEY_TYPE
+NO_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * 4)(lambda *_: math.nan)
+"""Stands where a user's function would: built-in orders have none."""
 
 
 def key_function(function: Callable[..., float]) -> Any:  # noqa: ANN401
@@ -291,4 +230,9 @@ def key_function(function: Callable[..., float]) -> Any:  # noqa: ANN401
             value = math.nan
         return value
 
-    return numba.cfunc(KEY)(guarded) if COMPILED else guarded
+    if not COMPILED:
+        return guarded
+    whole = numba.cfunc(KEY)(guarded)
+    pointer = whole.ctypes
+    pointer.owner = whole  # the code lives as long as its pointer
+    return pointer

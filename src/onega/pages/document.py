@@ -53,7 +53,7 @@ class Cell:
     text
         What was found.
     beside
-        What somebody else printed for it, or None.
+        What a paper prints for it, or None.
     agrees
         Whether the two agree; None if there is nothing to compare.
     """
@@ -67,7 +67,7 @@ class Cell:
 class Table:
     """Rows under columns; the first column names the rows, the others are aligned right.
 
-    ``note`` stands below. ``label`` is where somebody else printed it ("Table 3.4").
+    ``note`` stands below. ``label`` is its number in the paper that prints it ("Table 3.4").
     """
 
     title: str

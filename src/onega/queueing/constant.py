@@ -18,6 +18,7 @@ share of the machine that FCFS can't use is about (E[N²]/E[N] − 1)/(2s) for s
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -112,7 +113,7 @@ def stability_constant(
 
 
 def check_servers(widths: Widths, procs: float) -> int:
-    """Refuse a machine that isn't one, or on which a job could never start."""
+    """Refuse a number of servers that isn't a whole number from 1, or is below the widest job."""
     if not (isinstance(procs, int | np.integer) or float(procs).is_integer()) or procs < 1:
         raise QueueingError(f"the number of servers must be a whole number from 1; got {procs}")
     if procs > LARGEST:
@@ -178,13 +179,11 @@ def fewest_servers(widths: WidthsLike, load: float) -> int:
             break
         low, high = high, 2 * high
     low -= 1  # low may itself be the answer
-    while high - low > 1:
-        middle = (low + high) // 2
-        if middle >= law.widest and load * constant_at(law, middle, harmonic) < 1:
-            high = middle
-        else:
-            low = middle
-    return high
+
+    def keeps_up(servers: int) -> bool:
+        return servers >= law.widest and load * constant_at(law, servers, harmonic) < 1
+
+    return low + 1 + bisect_left(range(low + 1, high), x=True, key=keeps_up)
 
 
 def multiresource_constant(

@@ -10,13 +10,12 @@ import numpy as np
 
 from onega.core.errors import QueueingError
 from onega.core.schedule.window import log_window
-from onega.core.types import Floats
 from onega.core.workload.report import Finding, Report
 from onega.core.workload.workload import Workload
 from onega.queueing.checks import Check, Jobs, checks
 from onega.queueing.constant import constant_at, sensitivity
 from onega.queueing.harmonic import harmonic_renewal
-from onega.queueing.intervals import batch_half_width, check_confidence
+from onega.queueing.intervals import check_confidence, factor_interval
 from onega.queueing.widths import Widths
 
 Interval = tuple[float, float]
@@ -129,20 +128,15 @@ def estimate(workload: Workload, procs: int, *, confidence: float = 0.95) -> Log
     together = by_runtime[1:] + by_width[1:] + by_gap
     rho = constant * runtime / gap
     offered = float(np.mean(jobs.procs * jobs.runtimes)) / gap / procs
-
-    def around(value: float, influence: Floats) -> Interval:
-        reach = math.exp(batch_half_width(influence, confidence))
-        return value / reach, value * reach
-
     return LogEstimates(
         jobs=jobs.runtimes.size,
         confidence=confidence,
         arrival_rate=1.0 / gap,
         mean_runtime=runtime,
-        arrival_rate_ci=around(1.0 / gap, by_gap),
-        mean_runtime_ci=around(runtime, by_runtime),
-        constant_ci=around(constant, by_width),
-        rho_ci=around(rho, together),
+        arrival_rate_ci=factor_interval(1.0 / gap, by_gap, confidence),
+        mean_runtime_ci=factor_interval(runtime, by_runtime, confidence),
+        constant_ci=factor_interval(constant, by_width, confidence),
+        rho_ci=factor_interval(rho, together, confidence),
         offered_load=offered,
         checks=checks(jobs, law),
         report=jobs.report,
@@ -166,7 +160,7 @@ def log_facts(
     mean_runtime: float | None,
     confidence: float,
 ) -> LogFacts:
-    """Take what wasn't given from the log.
+    """Estimate from the log what wasn't given.
 
     A given mean run time stretches the log's own ones, a given rate its gaps between submissions.
     """

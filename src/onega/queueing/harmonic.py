@@ -69,7 +69,7 @@ def _tails(widths: Ints, probs: Floats, servers: int) -> Floats:
 
 
 def _by_fft(dense: Floats, tails: Floats) -> Floats:
-    """Take the way round FFT's rounding error (relative to the largest term) that suits the law.
+    """Compute ℓ by FFT, in the form whose rounding error is the smaller for this law.
 
     Wide laws: n·ℓ_n = Σ_k k·p_k·u_{n−k}, u = 1/(1 − P). Narrow ones: u then stays near 1/E[N] and
     its error adds up over a million terms; but 1 − P(x) = (1−x)·T(x), T(x) = Σ P(N>n) xⁿ, so

@@ -22,9 +22,16 @@ import polars as pl
 from onega.core.errors import QueueingError
 from onega.core.machine.cluster import Power, RateControl
 from onega.core.types import Floats, Ints
-from onega.queueing.phases import Entries, Phases, build_phases, finite, service_rates
+from onega.queueing.phases import (
+    Entries,
+    Phases,
+    build_phases,
+    changed,
+    finite,
+    service_rates,
+)
 from onega.queueing.saturated import departure_matrix, stationary
-from onega.queueing.waiting import counts_fit
+from onega.queueing.waiting import too_wide
 from onega.queueing.widths import Widths, WidthsLike
 
 if TYPE_CHECKING:
@@ -186,7 +193,7 @@ class _Chain:
         self.inside = np.array([n for n, _ in phases.blocked], dtype=np.int64)
 
     def free_at(self, level: int | Ints, n: int | Ints) -> Any:  # noqa: ANN401
-        """Return the number of a state in which nobody waits."""
+        """Return the number of a state in which no job waits."""
         return level * self.frees + n
 
     def blocked_at(self, q: int, level: int | Ints, b: int | Ints) -> Any:  # noqa: ANN401
@@ -195,7 +202,7 @@ class _Chain:
         return first + (q * self.levels + level) * self.blocks + b
 
     def level_of(self, q: int) -> slice:
-        """Return all states with so many behind the first waiting one."""
+        """Return all states with q jobs behind the first waiting one."""
         return slice(self.blocked_at(q, 0, 0), self.blocked_at(q + 1, 0, 0))
 
     def after_arrival(self, level: int, jobs: Ints) -> Ints:
@@ -236,16 +243,16 @@ class _Chain:
         up = self.after_arrival(level, self.serving + 1)
         down = self.after_departure(level, self.serving - 1)
         for i, n in enumerate(phases.free):
-            fits = ~counts_fit(phases, i)
+            fits = ~too_wide(phases, i)
             for c, p in enumerate(phases.widths.probs):
                 if fits[c]:
-                    to = self.free_at(up[i], place[(*n[:c], n[c] + 1, *n[c + 1 :])])
+                    to = self.free_at(up[i], place[changed(n, c, 1)])
                     entries.append((self.free_at(level, i), to, self.lam * p))
                 elif p > 0:
                     to = self.blocked_at(0, up[i], number[i, c])
                     entries.append((self.free_at(level, i), to, self.lam * p))
                 if n[c]:
-                    to = self.free_at(down[i], place[(*n[:c], n[c] - 1, *n[c + 1 :])])
+                    to = self.free_at(down[i], place[changed(n, c, -1)])
                     rate = speed * n[c] * phases.rates[c]
                     entries.append((self.free_at(level, i), to, rate))
 
@@ -285,7 +292,7 @@ class _Chain:
         return np.concatenate([free, blocked])
 
     def per_service(self, values: Ints) -> Ints:
-        """Return for each state a number that depends on who is in service."""
+        """Return for each state a number that depends on the jobs in service."""
         blocked = np.tile(values[self.inside], self.levels * (self.longest + 1))
         return np.concatenate([np.tile(values, self.levels), blocked])
 

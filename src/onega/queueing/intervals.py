@@ -29,6 +29,12 @@ def normal_quantile(confidence: float) -> float:
     return NormalDist().inv_cdf(0.5 + check_confidence(confidence) / 2)
 
 
+def factor_interval(value: float, influence: Floats, confidence: float) -> tuple[float, float]:
+    """Return the interval of a positive value, from each job's influence on its logarithm."""
+    reach = math.exp(batch_half_width(influence, confidence))
+    return value / reach, value * reach
+
+
 def batch_half_width(influence: Floats, confidence: float) -> float:
     """Half-width of the interval of a mean, by means of consecutive batches.
 

@@ -24,7 +24,7 @@ from onega.queueing.estimates import usable_jobs
 from onega.queueing.limits.from_log import observed_rate
 from onega.queueing.limits.limits import check_probability, check_rate
 from onega.queueing.stability import machine_size
-from onega.queueing.widths import Widths, WidthsLike
+from onega.queueing.widths import Widths, WidthsLike, mean_runtimes
 
 MEASURES: Final = ("jobs", "work", "widest", "all_busy")
 """What can be kept under ε: lost jobs, lost work, lost jobs of the widest kind, P(all busy)."""
@@ -111,7 +111,7 @@ def loss(
     arrival_rate: float | None = None,
     mean_runtime: float | Mapping[int, float] | None = None,
 ) -> Loss:
-    """Ask what is lost on a machine without a queue.
+    """Compute how many jobs are lost on a machine without a queue.
 
     Parameters
     ----------
@@ -180,26 +180,17 @@ def offered_loads(
     mean_runtime: float | Mapping[int, float] | None,
 ) -> Floats:
     """a_k = λ·p_k·E[S_k] for each width; what isn't given is taken from the log."""
-    means: Floats
-    if isinstance(source, Workload) and (arrival_rate is None or mean_runtime is None):
+    if isinstance(source, Workload):
         arrival_rate = observed_rate(source) if arrival_rate is None else arrival_rate
         if mean_runtime is None:
             jobs = usable_jobs(source)
             place = np.searchsorted(widths.values, jobs.procs)
             totals = np.bincount(place, weights=jobs.runtimes, minlength=widths.values.size)
-            means = totals / np.bincount(place, minlength=widths.values.size)
-            return check_rate("arrival_rate", arrival_rate) * widths.probs * means
+            counts = np.bincount(place, minlength=widths.values.size)
+            mean_runtime = dict(zip(widths.values.tolist(), totals / counts, strict=True))
     if arrival_rate is None or mean_runtime is None:
         raise QueueingError("a loss system needs arrival_rate and mean_runtime (or a log)")
-    if isinstance(mean_runtime, Mapping):
-        missing = [int(k) for k in widths.values if int(k) not in mean_runtime]
-        if missing:
-            raise QueueingError(f"mean_runtime has no value for width {missing[0]}")
-        means = np.array([float(mean_runtime[int(k)]) for k in widths.values])
-    else:
-        means = np.full(widths.values.size, float(mean_runtime))
-    if not np.all(np.isfinite(means) & (means > 0)):
-        raise QueueingError("mean_runtime must be a positive number of seconds")
+    means = mean_runtimes(widths, mean_runtime)
     return check_rate("arrival_rate", arrival_rate) * widths.probs * means
 
 

@@ -1,9 +1,9 @@
-"""Who is in service: the states of a machine that serves jobs first come, first served.
+"""The states of a machine that serves jobs first come, first served: which jobs are in service.
 
-Jobs of class c take k_c servers for an exponential time of rate μ_c. Either nobody waits, and the
-state is the vector n of jobs in service; or somebody does, and the state is (n, h), where h is the
-class of the first waiting job (which doesn't fit), and the classes of those behind it are still
-undecided: they are independent of everything so far. q is how many wait behind the first.
+Jobs of class c take k_c servers for an exponential time of rate μ_c. If no job waits, the state is
+the vector n of jobs in service. If jobs wait, the state is (n, h), where h is the class of the
+first waiting job (which doesn't fit), and the classes of the jobs behind it are still undecided:
+they are independent of everything so far. q is how many jobs wait behind the first.
 
 When a job leaves (n, h) and h fits, h starts, and the classes behind it are drawn one by one: each
 that fits starts, the first that doesn't is the new h. That takes q down by the number drawn.
@@ -25,12 +25,12 @@ from onega.core.errors import QueueingError
 from onega.core.types import Floats
 from onega.queueing.constant import check_servers
 from onega.queueing.runtime_laws import RuntimeLaw
-from onega.queueing.widths import Widths
+from onega.queueing.widths import Widths, mean_runtimes
 
 Service = tuple[int, ...]
 
 MOST_PHASES: Final = 60_000
-"""Largest number of states with somebody waiting."""
+"""Largest number of states with waiting jobs."""
 
 MOST_LAW_PHASES: Final = 4000
 """The same for laws of several phases, whose chains are solved in a second up to there."""
@@ -45,7 +45,7 @@ class Phases:
     Attributes
     ----------
     free
-        Vectors n while nobody waits, (0, …, 0) first.
+        Vectors n while no job waits, (0, …, 0) first.
     blocked
         Pairs (index into ``free``, class of the first waiting job).
     local
@@ -54,7 +54,7 @@ class Phases:
         ``down[d−1]``: departures after which d of those behind the first were drawn, and the last
         of them is the new first.
     emptied
-        ``emptied[q]``: departures from q behind the first after which nobody waits.
+        ``emptied[q]``: departures, with q jobs behind the first, after which no job waits.
     departures
         Total departure rate of every blocked state.
     changes
@@ -74,7 +74,7 @@ class Phases:
 
 
 class Classes(NamedTuple):
-    """What a job may be: servers, how likely at its start, rate of ending, rates of changing."""
+    """Classes of jobs: servers, probability at the start, rate of ending, rates of changing."""
 
     sizes: list[int]
     probs: list[float]
@@ -84,16 +84,7 @@ class Classes(NamedTuple):
 
 def service_rates(widths: Widths, mean_runtime: float | Mapping[int, float]) -> Floats:
     """μ_c = 1/E[S_c] for each width."""
-    if isinstance(mean_runtime, Mapping):
-        missing = [int(k) for k in widths.values if int(k) not in mean_runtime]
-        if missing:
-            raise QueueingError(f"mean_runtime has no value for width {missing[0]}")
-        means = np.array([float(mean_runtime[int(k)]) for k in widths.values])
-    else:
-        means = np.full(widths.values.size, float(mean_runtime))
-    if not np.all(np.isfinite(means) & (means > 0)):
-        raise QueueingError("mean_runtime must be a positive number of seconds")
-    return 1.0 / means
+    return 1.0 / mean_runtimes(widths, mean_runtime)
 
 
 def build_phases(widths: Widths, procs: int, rates: Floats) -> Phases:
@@ -148,18 +139,18 @@ def _build(widths: Widths, procs: int, rates: Floats, classes: Classes) -> Phase
     for b, (i, h) in enumerate(blocked):
         for (c, other), rate in classes.changes.items():
             if free[i][c]:
-                after = place[_changed(_changed(free[i], c, -1), other, 1)]
+                after = place[changed(changed(free[i], c, -1), other, 1)]
                 _add(changes, (b, number[after, h]), free[i][c] * rate)
         for c, count in enumerate(free[i]):
             rate = count * classes.exits[c]
             if rate == 0:
                 continue
             departures[b] += rate
-            after = place[_changed(free[i], c, -1)]
+            after = place[changed(free[i], c, -1)]
             if used[after] + sizes[h] > servers:
                 _add(local, (b, number[after, h]), rate)
                 continue
-            started = place[_changed(free[after], h, 1)]
+            started = place[changed(free[after], h, 1)]
             stops, passes = settled(started)
             for d, targets in enumerate(stops):
                 _grow(down, d)
@@ -211,7 +202,7 @@ class _Settling:
                     if self.used[n] + self.sizes[c] > self.servers:
                         stop[n, c] = stop.get((n, c), 0.0) + weight * p
                     else:
-                        more = self.place[_changed(self.free[n], c, 1)]
+                        more = self.place[changed(self.free[n], c, 1)]
                         grown[more] = grown.get(more, 0.0) + weight * p
             stops.append(stop)
             passes.append(grown)
@@ -230,7 +221,7 @@ def _service_vectors(sizes: list[int], servers: int) -> Iterator[Service]:
 
 
 def count_states(classes: Classes, servers: int) -> int:
-    """Count the states with somebody waiting, without listing them."""
+    """Count the states with waiting jobs, without listing them."""
     ways = [1] + [0] * servers
     for k in classes.sizes:
         for n in range(k, servers + 1):
@@ -242,12 +233,13 @@ def count_states(classes: Classes, servers: int) -> int:
 def _refuse(states: int, servers: int, most: int) -> None:
     if states > most:
         raise QueueingError(
-            f"{servers} servers with these widths have {states:,} states with somebody waiting "
+            f"{servers} servers with these widths have {states:,} states with waiting jobs "
             f"(at most {most:,}); simulate instead, or take fewer widths or servers"
         )
 
 
-def _changed(n: Service, c: int, by: int) -> Service:
+def changed(n: Service, c: int, by: int) -> Service:
+    """Return n with ``by`` more jobs of class c."""
     return (*n[:c], n[c] + by, *n[c + 1 :])
 
 

@@ -15,6 +15,7 @@ constant run times, and 0.964 for a hyperexponential law (mean 0.1 with probabil
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -101,13 +102,12 @@ def fewest_servers_for_law(widths: Widths, load: float, law: RuntimeLaw) -> int 
         low, high = high, high + max(1, high // 8)
     else:
         return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        if load * law_constant(widths, middle, law) < 1:
-            high = middle
-        else:
-            low = middle
-    return high
+    between = range(low + 1, high)
+    return (
+        low
+        + 1
+        + bisect_left(between, x=True, key=lambda s: load * law_constant(widths, s, law) < 1)
+    )
 
 
 def fixed_constant(widths: Widths, servers: int) -> float:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from onega.queueing.stability import Stability
 
 
-def apart(first: float, *others: float) -> tuple[str, ...]:
+def distinct_percents(first: float, *others: float) -> tuple[str, ...]:
     """Write shares as per cent with as many digits as it takes to tell the first from the rest."""
     for digits in range(5):
         texts = tuple(f"{100 * one:.{digits}f} %" for one in (first, *others))
@@ -71,12 +71,12 @@ def verdict_sentence(result: Stability, *, brief: bool = False) -> str:
     share = result.utilisation_at_limit
     if verdict.stable is None:
         limits = (usable.low, usable.high) if usable is not None else _formula_limits(result)
-        asked, low, high = apart(load, *limits)
+        asked, low, high = distinct_percents(load, *limits)
         return (
             f"Can't tell: {asked} of the machine is asked for, and {name} can use between {low} "
             f"and {high} of it. What would tell: {verdict.would_tell}."
         )
-    asked, limit = apart(load, share)
+    asked, limit = distinct_percents(load, share)
     how = "" if brief else f" ({_how(result)})"
     if verdict.stable:
         return f"Yes: {asked} of the machine is asked for, and {name} can use {limit} of it{how}."
@@ -88,7 +88,7 @@ def verdict_sentence(result: Stability, *, brief: bool = False) -> str:
 
 def _over(load: float) -> str:
     """Write an offered load of 1 or more; never as 100 %, unless it is."""
-    return apart(load, 1.0)[0] if load > 1 else "100 %"
+    return distinct_percents(load, 1.0)[0] if load > 1 else "100 %"
 
 
 def _formula_limits(result: Stability) -> tuple[float, float]:
@@ -102,7 +102,8 @@ def _how(result: Stability) -> str:
     if usable is not None:
         exact = usable.sure
         if usable.low < usable.high:
-            exact = f"{usable.sure} between {' and '.join(apart(usable.low, usable.high))}"
+            ends = distinct_percents(usable.low, usable.high)
+            exact = f"{usable.sure} between {' and '.join(ends)}"
             if usable.high == 1:
                 exact += ", for nothing can use more than the whole"
         return f"measured with {usable.how}; {exact}"

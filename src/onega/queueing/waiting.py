@@ -25,7 +25,7 @@ import polars as pl
 from onega.core.errors import QueueingError
 from onega.core.plotting import Plottable
 from onega.core.types import Floats
-from onega.queueing.phases import Phases, build_phases, finite, service_rates
+from onega.queueing.phases import Phases, build_phases, changed, finite, service_rates
 from onega.queueing.saturated import departure_matrix, sparse, stationary
 from onega.queueing.widths import Widths, WidthsLike
 
@@ -127,7 +127,7 @@ def waiting(
     if len(phases.blocked) > MOST_PHASES:
         raise QueueingError(
             f"{phases.servers} servers with these widths have {len(phases.blocked):,} states with "
-            f"somebody waiting, more than the {MOST_PHASES:,} that are solved exactly; simulate"
+            f"waiting jobs, more than the {MOST_PHASES:,} that are solved exactly; simulate"
         )
     throughput = float(np.dot(stationary(departure_matrix(phases)), phases.departures))
     if lam >= throughput:
@@ -152,7 +152,7 @@ def _solve(phases: Phases, lam: float, throughput: float) -> Waiting:
     serving = free @ counts
     for b, (n, _) in enumerate(phases.blocked):
         serving = serving + total[b] * counts[n]
-    tails = np.array([phases.widths.probs[counts_fit(phases, n)].sum() for n in range(len(free))])
+    tails = np.array([phases.widths.probs[too_wide(phases, n)].sum() for n in range(len(free))])
     return Waiting(
         procs=phases.servers,
         widths=phases.widths,
@@ -172,8 +172,8 @@ def _solve(phases: Phases, lam: float, throughput: float) -> Waiting:
     )
 
 
-def counts_fit(phases: Phases, n: int) -> npt.NDArray[np.bool_]:
-    """Tell which widths don't fit beside the jobs of the n-th free state."""
+def too_wide(phases: Phases, n: int) -> npt.NDArray[np.bool_]:
+    """Mark the widths that don't fit beside the jobs of the n-th free state."""
     used = int(np.dot(phases.free[n], phases.widths.values))
     return phases.widths.values + used > phases.servers
 
@@ -200,7 +200,7 @@ def _rate_matrix(phases: Phases, lam: float) -> tuple[Floats, Floats, int]:
 
 
 def _boundary(phases: Phases, lam: float, climb: Floats) -> tuple[Floats, Floats]:
-    """Probabilities while nobody waits, and with one job waiting: π_0 = x·P_block·R."""
+    """Probabilities while no job waits, and while one waits: π_0 = x·P_block·R."""
     states, size = len(phases.free), len(phases.blocked)
     place = {n: i for i, n in enumerate(phases.free)}
     flow = np.zeros((states, states))
@@ -208,14 +208,12 @@ def _boundary(phases: Phases, lam: float, climb: Floats) -> tuple[Floats, Floats
     for b, (i, h) in enumerate(phases.blocked):
         block[i, b] = phases.widths.probs[h]
     for i, n in enumerate(phases.free):
-        fitting = ~counts_fit(phases, i)
+        fitting = ~too_wide(phases, i)
         for c in range(len(n)):
             if fitting[c]:
-                more = place[(*n[:c], n[c] + 1, *n[c + 1 :])]
-                flow[i, more] += lam * phases.widths.probs[c]
+                flow[i, place[changed(n, c, 1)]] += lam * phases.widths.probs[c]
             if n[c]:
-                fewer = place[(*n[:c], n[c] - 1, *n[c + 1 :])]
-                flow[i, fewer] += n[c] * phases.rates[c]
+                flow[i, place[changed(n, c, -1)]] += n[c] * phases.rates[c]
         flow[i, i] -= lam + float(np.dot(n, phases.rates))
     emptied = np.zeros((size, states))
     for entries in reversed(phases.emptied):

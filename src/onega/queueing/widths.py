@@ -76,7 +76,7 @@ class Widths:
 
     @classmethod
     def of(cls, source: WidthsLike) -> Widths:
-        """Make a distribution from whatever describes one.
+        """Make a distribution from widths, a log, probabilities or a text.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Widths:
 
     @classmethod
     def parse(cls, text: str) -> Widths:
-        """Read a text.
+        """Read a distribution from its text form.
 
         ``fixed:4`` (always 4), ``geometric:0.3`` (P(k) = (1−α)α^(k−1), Zayats et al. (2024), (27)),
         ``poisson:2.5`` (Poisson of parameter 2.5 given that it isn't 0), ``uniform:16`` (1…16),
@@ -133,11 +133,6 @@ class Widths:
     def mean(self) -> float:
         """E[N]."""
         return float(np.dot(self.probs, self.values))
-
-    @property
-    def second_moment(self) -> float:
-        """E[N²]."""
-        return float(np.dot(self.probs, self.values.astype(np.float64) ** 2))
 
     @property
     def widest(self) -> int:
@@ -180,6 +175,20 @@ class Widths:
         dense[self.values] = self.probs
         above: Floats = np.cumsum(dense[::-1])[::-1]
         return np.append(above[1:], np.zeros(max(0, size - above.size + 1)))[:size]
+
+
+def mean_runtimes(widths: Widths, given: float | Mapping[int, float]) -> Floats:
+    """Return E[S] of each width, in seconds, from one for all or one per width."""
+    if isinstance(given, Mapping):
+        missing = [int(k) for k in widths.values if int(k) not in given]
+        if missing:
+            raise QueueingError(f"mean_runtime has no value for width {missing[0]}")
+        means = np.array([float(given[int(k)]) for k in widths.values])
+    else:
+        means = np.full(widths.values.size, float(given))
+    if not np.all(np.isfinite(means) & (means > 0)):
+        raise QueueingError("mean_runtime must be a positive number of seconds")
+    return means
 
 
 WidthsLike = (

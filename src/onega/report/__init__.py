@@ -1,7 +1,6 @@
 """A site's report: what the load is, how full the machine, what other settings would give.
 
 One call, `site_report`, asks all the questions of a log; the answers become one page (layer: app).
-Not to be confused with `onega.core.workload.report`, which says what reading or cleaning changed.
 """
 
 from onega.report.site import SiteReport, site_report

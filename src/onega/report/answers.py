@@ -44,7 +44,7 @@ OnStep = Callable[[str, float], None]
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What a report tells of; None where the log can't say, and ``missing`` says why.
+    """What a report is made of; a part is None where the log lacks it, ``missing`` says why.
 
     Attributes
     ----------
@@ -128,13 +128,15 @@ def ask(
     wrong = size_warning(given, machine.procs)
     description = replace(description, size_warning=wrong)
     history, observed = _history(log, machine)
-    grouping = _unless(missing, "grouping", lambda: _groups(log, description))
+    grouping = _or_missing(missing, "grouping", lambda: _groups(log, description))
     tell("stability", 0.1)
-    stability = _unless(missing, "stability", lambda: _stability(log, machine))
-    saturation = _unless(missing, "saturation", lambda: _saturation(log, machine, child(seeds, 0)))
-    site = _unless(missing, "site", lambda: _site(log, machine, policies, observed=observed))
+    stability = _or_missing(missing, "stability", lambda: _stability(log, machine))
+    saturation = _or_missing(
+        missing, "saturation", lambda: _saturation(log, machine, child(seeds, 0))
+    )
+    site = _or_missing(missing, "site", lambda: _site(log, machine, policies, observed=observed))
     tell("policies and clocks", 0.2)
-    settings = _unless(
+    settings = _or_missing(
         missing,
         "settings",
         lambda: compare_settings(
@@ -151,7 +153,7 @@ def ask(
         ),
     )
     tell("models", 0.75)
-    fitted = _unless(missing, "models", lambda: _models(log, machine, models, child(seeds, 2)))
+    fitted = _or_missing(missing, "models", lambda: _models(log, machine, models, child(seeds, 2)))
     tell("drawing", 0.9)
     return Answers(
         log, cleaning, machine, machine_from, description, history, observed, grouping, stability,
@@ -160,7 +162,7 @@ def ask(
     )  # fmt: skip
 
 
-def _unless(missing: dict[str, str], part: str, make: Callable[[], _T]) -> _T | None:
+def _or_missing(missing: dict[str, str], part: str, make: Callable[[], _T]) -> _T | None:
     """Make a part of the report; if the log can't give it, note why."""
     try:
         return make()

@@ -13,7 +13,7 @@ from onega.core.intervals import Interval
 from onega.core.machine.assumed import assumed_power
 from onega.core.machine.cluster import Cluster, Power, RateControl
 from onega.core.policy import Policy
-from onega.core.rng import Rng, child, describe_seed, seed_sequence
+from onega.core.rng import Rng, child, seed_sequence
 from onega.core.schedule.measures import machine_measures
 from onega.core.schedule.schedule import Schedule
 from onega.core.schedule.window import WHOLE, Window
@@ -96,7 +96,7 @@ class Settings:
 
     @property
     def why_replicated(self) -> str:
-        """Why the replicates are what they are, where that isn't the usual."""
+        """Why replicates are drawn from a model; empty if they are the log's weeks."""
         if self.replicates.resampled:
             return ""
         return (
@@ -207,7 +207,7 @@ def compare_settings(
     Notes
     -----
     The clock is slowed down to `SLOW` while the remaining work of all jobs in the system is low
-    (Rumyantsev and Morozova 2018): below half its mean it goes down, above its mean it goes up.
+    (Rumyantsev et al. 2018): below half its mean it goes down, above its mean it goes up.
     """
     rng = seed_sequence(rng)
     known = None if node_watts is not None else power or cluster.power
@@ -229,8 +229,7 @@ def compare_settings(
             progress(done / n)
 
     found = experiment.run(range(n), progress=tell)
-    note = f"{n} replicates of {draws.describe()}, rng={describe_seed(draws.seed)}"
-    replicates = collect(experiment, found, level=0.95, provenance=(note,))
+    replicates = collect(experiment, found, level=0.95)
     on_log = {case.name: simulate(log, case.cluster, case.policy, rng=0) for case in cases}
     return Settings(
         replicates,

@@ -223,7 +223,7 @@ class SiteReport:
         answers = self.answers
         history = answers.measured
         share = history["window_utilisation"]
-        who = "users waited" if answers.observed else "users would have waited under EASY"
+        waited = "waited" if answers.observed else "would have waited under EASY"
         yield Fact(
             "Busy",
             percent(share) + overfull(share),
@@ -232,8 +232,8 @@ class SiteReport:
         yield Fact(
             "Mean wait",
             humanise_seconds(history["mean_wait"]),
-            f"So long {who}; half of the jobs {humanise_seconds(history['median_wait'])} or less, "
-            f"one in twenty more than {humanise_seconds(history['p95_wait'])}.",
+            f"So long jobs {waited}; half of them {humanise_seconds(history['median_wait'])} or "
+            f"less, one in twenty more than {humanise_seconds(history['p95_wait'])}.",
         )
         if answers.stability is not None and answers.stability.offered_load is not None:
             from onega.report.sections.capacity import keeps_up_fact
@@ -285,8 +285,8 @@ def site_report(
 ) -> SiteReport:
     """Ask a log everything that a head of a computing centre would.
 
-    What the load is, who makes it, when it comes; how stable and how full the machine is; what
-    each policy and a slower clock would give, with intervals; how adequate the simulator and
+    What the load is, which users make it, when it comes; how stable and how full the machine is;
+    what each policy and a slower clock would give, with intervals; how adequate the simulator and
     models of the workload are.
 
     Parameters

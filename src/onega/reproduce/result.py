@@ -1,4 +1,4 @@
-"""What a reproduction is: numbered tables and figures of a seed, ours beside the printed value."""
+"""What a reproduction is: numbered tables and figures of a paper, ours beside the printed value."""
 
 from __future__ import annotations
 
@@ -30,12 +30,15 @@ class Value:
         Digits after the point, as printed.
     spread
         Standard deviation over replicates, if ours is a mean of random draws.
+    interval
+        Of ours, to be written beside it; None: there is none.
     """
 
     ours: float | str | None
     printed: float | str | None = None
     digits: int = 2
     spread: float | None = None
+    interval: tuple[float, float] | None = None
 
     @property
     def agrees(self) -> bool | None:
@@ -54,12 +57,15 @@ class Value:
         return abs(round(self.ours, self.digits) - round(self.printed, self.digits)) <= room
 
     def words(self) -> str:
-        """Write ours."""
+        """Write our value."""
         if self.ours is None or (isinstance(self.ours, float) and math.isnan(self.ours)):
             return "–"
         if isinstance(self.ours, str):
             return self.ours
         text = f"{self.ours:.{self.digits}f}"
+        if self.interval is not None:
+            low, high = (f"{one:.{self.digits}f}" for one in self.interval)
+            return f"{text} ({low}–{high})"
         if self.spread is None:
             return text
         return f"{self.ours:.{self.digits + 1}f} ± {self.spread:.{self.digits + 1}f}"
@@ -71,7 +77,7 @@ class Value:
         return self.printed if isinstance(self.printed, str) else f"{self.printed:.{self.digits}f}"
 
     def cell(self) -> Cell:
-        """Both, for a table."""
+        """Return both values as a cell of a table."""
         if self.printed is None:
             return Cell(self.words())
         return Cell(self.words(), self.printed_words(), self.agrees)
@@ -131,12 +137,12 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """A seed's tables and figures made from given logs. See `onega.reproduce.reproduce`.
+    """A paper's tables and figures made from given logs.
 
     Attributes
     ----------
     name, title
-        Which seed.
+        Which paper.
     logs
         What it was made from.
     chapters
@@ -145,6 +151,8 @@ class Reproduction:
         What was not, and why.
     provenance
         How it was made, a line each.
+    about
+        Below the title, if nothing is printed for it.
     """
 
     name: str
@@ -153,6 +161,7 @@ class Reproduction:
     chapters: tuple[Chapter, ...]
     absent: tuple[Absent, ...] = ()
     provenance: tuple[str, ...] = ()
+    about: str = ""
 
     def tables(self) -> tuple[PrintedTable, ...]:
         """Return the tables."""
@@ -195,8 +204,10 @@ class Reproduction:
     def verdict(self) -> str:
         """Say in a sentence how much of it comes out as printed."""
         flat = self.summary()
-        made = f"{flat['tables']} tables and {flat['figures']} figures made"
+        made = f"{_several(flat['tables'], 'table')} and {_several(flat['figures'], 'figure')} made"
         if not flat["compared"]:
+            if self.about:
+                return f"{made}."
             return f"{made}; the paper prints no values for what was given."
         return (
             f"{made}; {flat['agree']} of {flat['compared']} printed values come out as printed "
@@ -205,7 +216,9 @@ class Reproduction:
 
     def document(self) -> Document:
         """Return the page: all tables and figures, and what couldn't be made."""
-        sections = [Section("verdict", "How much comes out", (Paragraph(self.verdict()),))]
+        sections = []
+        if not self.about:
+            sections.append(Section("verdict", "How much comes out", (Paragraph(self.verdict()),)))
         for chapter in self.chapters:
             blocks = tuple(block for item in chapter.items for block in item.blocks())
             sections.append(Section(anchor(chapter.title), chapter.title, blocks))
@@ -215,7 +228,7 @@ class Reproduction:
         about = f"Ours, and the printed value beside it, from {', '.join(self.logs)}."
         if not self.logs:
             about = "Ours, and the printed value beside it; no log is needed."
-        return Document(self.title, about, tuple(sections), self.provenance)
+        return Document(self.title, self.about or about, tuple(sections), self.provenance)
 
     def _items(self) -> Iterator[PrintedTable | PrintedFigure]:
         for chapter in self.chapters:
@@ -226,3 +239,7 @@ class Reproduction:
             for row, values in table.rows:
                 for column, value in zip(table.columns[1:], values, strict=True):
                     yield table.label, row, column, value
+
+
+def _several(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"

@@ -1,8 +1,8 @@
 """`anonymise`: a log without the names in it, so that it can be given away.
 
 A name becomes HMAC-SHA256(key, column and name), cut to 40 bits and written as ``user_3f9a2c81be``.
-Without the key a pseudonym can't be told from any other, however many names somebody tries; with
-the same key the same name gets the same pseudonym in every call. A key is never written into the
+Without the key a pseudonym can't be traced to its name, however many names are tried; with the
+same key the same name gets the same pseudonym in every call. A key is never written into the
 log.
 """
 
@@ -119,7 +119,7 @@ def _pseudonyms(workload: Workload, column: str, key: bytes) -> tuple[pl.Series,
 
 
 def _jobs(table: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-    """Give jobs numbers from 1 in the order of the table, and those that they come after."""
+    """Give jobs numbers from 1 in the order of the table, and ``after`` the new ones."""
     fresh = pl.int_range(1, table.height + 1, dtype=pl.Int64, eager=True).alias("job")
     known = table["job"].is_first_distinct()
     after = table["after"].replace_strict(
@@ -131,8 +131,8 @@ def _jobs(table: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
 def key_from(path: str | os.PathLike[str]) -> tuple[bytes, bool]:
     """Read the key in a file, or draw one and write it there; tell whether it is new.
 
-    The file is readable for its owner only. Whoever has it can tell which name is behind a
-    pseudonym: don't give it away with the log.
+    The file is readable for its owner only. With it, names can be found again behind their
+    pseudonyms: don't give it away with the log.
     """
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))

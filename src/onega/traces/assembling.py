@@ -7,17 +7,15 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import polars as pl
 
 from onega.core.errors import TraceError
 from onega.core.workload.meta import Meta
-from onega.core.workload.report import EXAMPLES, examples
 from onega.core.workload.schema import JOB_TABLE, is_demand
 from onega.core.workload.workload import Workload
 from onega.traces.notes import Notes
-from onega.traces.tables.delimited import LINE
 
 UNIX_FROM: Final = 1e8
 """Submit times from here on (1973) are Unix times; smaller ones count from an unknown start."""
@@ -27,6 +25,10 @@ _NEVER_NEGATIVE: Final = (
     *("procs", "requested_procs", "user", "group", "app", "queue", "partition", "after"),
 )
 
+
+WIDTH_FROM_REQUEST: Final = (
+    "the number of processors allocated is missing; the number requested is taken"
+)
 
 UNFINISHED: Final = "_unfinished"
 """The column of a draft with the states of jobs that hadn't finished."""
@@ -61,15 +63,12 @@ class Draft:
 
 def assemble(draft: Draft) -> Workload:
     """Finish a table: differences, missing values, time axis, ids; everything noted."""
-    frame = _differences(draft.frame, draft.notes)
-    frame = drop_rows(
-        frame,
-        pl.col("submit").is_null(),
-        draft.notes,
-        ("no_submit", "rows without a submit time were left out"),
-    )
-    frame = _number_missing_ids(frame, draft.notes)
-    frame, other, unfinished = _apart(frame, draft)
+    frame = _differences(draft.frame)
+    undated = pl.col("submit").is_null()
+    why = "rows without a submit time were left out"
+    draft.notes.add_rows("no_submit", "dropped", why, frame.filter(undated))
+    frame = number_missing_ids(frame.filter(~undated), draft.notes)
+    frame, other, unfinished = _split_unfinished(frame, draft)
     if frame.is_empty():
         raise TraceError(f"no job is left; {_reasons(draft.notes)}", path=draft.path)
     frame = _no_negatives(frame, draft.notes)
@@ -96,7 +95,9 @@ def assemble(draft: Draft) -> Workload:
     return Workload(table, meta)
 
 
-def _apart(frame: pl.DataFrame, draft: Draft) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, int]]:
+def _split_unfinished(
+    frame: pl.DataFrame, draft: Draft
+) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, int]]:
     """Return the rows that are asked for, the others, and how many hadn't finished, by state."""
     if UNFINISHED not in frame.columns:
         frame = frame.with_columns(pl.lit(None, dtype=pl.String).alias(UNFINISHED))
@@ -110,33 +111,15 @@ def _apart(frame: pl.DataFrame, draft: Draft) -> tuple[pl.DataFrame, pl.DataFram
         return rest.drop(UNFINISHED), done.drop(UNFINISHED), states
     said = ", ".join(f"{count:,} {state}" for state, count in states.items())
     why = f"jobs that had not finished when the log was taken ({said})"
-    examples = shown(rest.drop(UNFINISHED))
-    draft.notes.add("unfinished", "kept apart", why, count=rest.height, examples=examples)
+    draft.notes.add_rows("unfinished", "kept apart", why, rest.drop(UNFINISHED))
     return done.drop(UNFINISHED), rest.drop(UNFINISHED), states
-
-
-def drop_rows(
-    frame: pl.DataFrame, wrong: pl.Expr, notes: Notes, rule: tuple[str, str]
-) -> pl.DataFrame:
-    """Leave rows out, and note it under (rule, why)."""
-    gone = frame.filter(wrong)
-    if gone.is_empty():
-        return frame
-    notes.add(rule[0], "dropped", rule[1], count=gone.height, examples=shown(gone))
-    return frame.filter(~wrong)
-
-
-def shown(rows: pl.DataFrame) -> list[dict[str, Any]]:
-    """Show the first few rows for a report, their line first."""
-    some = rows.head(EXAMPLES)
-    return list(examples(some.rename({LINE: "line"}) if LINE in some.columns else some))
 
 
 def _reasons(notes: Notes) -> str:
     return "; ".join(f"{f.count} {f.action}: {f.why}" for f in notes.report()) or "it is empty"
 
 
-def _differences(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
+def _differences(frame: pl.DataFrame) -> pl.DataFrame:
     """Fill what isn't given: ``runtime`` = end − start, ``wait`` = start − submit."""
     have = set(frame.columns)
     for name, later, earlier in (("runtime", "end", "start"), ("wait", "start", "submit")):
@@ -155,13 +138,8 @@ def _no_negatives(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
         wrong = frame.filter(pl.col(name) < 0)
         if wrong.is_empty():
             continue
-        notes.add(
-            f"negative_{name}",
-            "changed",
-            f"negative values of {name} were read as missing",
-            count=wrong.height,
-            examples=shown(wrong),
-        )
+        why = f"negative values of {name} were read as missing"
+        notes.add_rows(f"negative_{name}", "changed", why, wrong)
         kept = pl.when(pl.col(name) >= 0).then(pl.col(name))
         frame = frame.with_columns(kept.alias(name))
     return frame
@@ -173,13 +151,7 @@ def _width_from_request(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
     if "requested_procs" not in frame.columns:
         return frame
     unsaid = frame.filter(pl.col("procs").is_null() & pl.col("requested_procs").is_not_null())
-    notes.add(
-        "width_from_request",
-        "noted",
-        "the number of processors allocated is missing; the number requested is taken",
-        count=unsaid.height,
-        examples=shown(unsaid),
-    )
+    notes.add_rows("width_from_request", "noted", WIDTH_FROM_REQUEST, unsaid)
     return frame.with_columns(pl.coalesce("procs", "requested_procs").alias("procs"))
 
 
@@ -194,15 +166,14 @@ def _epoch(frame: pl.DataFrame, clock: str) -> float | None:
     return float(math.floor(earliest))
 
 
-def _number_missing_ids(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
+def number_missing_ids(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
+    """Give rows without a job number the numbers after the largest, and note it."""
     if "job" not in frame.columns or not frame["job"].null_count():
         return frame
     missing = frame["job"].is_null()
     largest = frame["job"].max()
     first = 1 if largest is None else int(largest) + 1  # type: ignore[arg-type]
     why = f"rows without a job number got numbers from {first}"
-    notes.add(
-        "no_id", "changed", why, count=int(missing.sum()), examples=shown(frame.filter(missing))
-    )
+    notes.add_rows("no_id", "changed", why, frame.filter(missing))
     fresh = missing.cast(pl.Int64).cum_sum() + (first - 1)
     return frame.with_columns(frame["job"].zip_with(~missing, fresh).alias("job"))

@@ -114,10 +114,6 @@ def compression_of_name(path: str | os.PathLike[str]) -> Compression | None:
     return next((c for c in COMPRESSIONS if c.suffix == suffix), None)
 
 
-def _compression_of_content(start: bytes) -> Compression | None:
-    return next((c for c in COMPRESSIONS if start.startswith(c.magic)), None)
-
-
 def _opened(path: Path) -> IO[bytes]:
     """Open for reading; a missing file, a directory or a refusal is one clear line."""
     try:
@@ -150,7 +146,7 @@ def blocks(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> Ite
         raw_pieces = _raw_pieces(raw, path)
         first = next(raw_pieces, b"")
         raw_pieces = chain((first,), raw_pieces)
-        compression = _compression_of_content(first)
+        compression = next((c for c in COMPRESSIONS if first.startswith(c.magic)), None)
         if compression is None:
             yield from _bounded(raw_pieces, limits, path)
         else:
@@ -278,6 +274,18 @@ def line_blocks(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -
             )
     if carried_size:
         yield b"".join(carried)
+
+
+def text_lines(
+    path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS
+) -> Iterator[tuple[int, str]]:
+    """Yield the lines that aren't blank, each with its number; what isn't UTF-8 is replaced."""
+    number = 0
+    for block in line_blocks(path, limits):
+        for line in block.decode("utf-8", "replace").removesuffix("\n").split("\n"):
+            number += 1
+            if line.strip():
+                yield number, line
 
 
 def _lines_within(path: str | os.PathLike[str], size: int, limits: Limits) -> int:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+import polars as pl
+
 from onega.core.workload.report import EXAMPLES, Finding, Report
+from onega.core.workload.report import examples as first_rows
+
+LINE: Final = "_line"
+"""The column of a table on its way that holds each row's line in the file."""
 
 MOST_NAMED: Final = 40
 """How many unused columns are named."""
@@ -38,6 +44,11 @@ class Notes:
                 break
             kept.append(example)
         self._notes[rule] = (action, why, before + count, kept)
+
+    def add_rows(self, rule: str, action: str, why: str, rows: pl.DataFrame) -> None:
+        """Add all rows of a table to a rule; the first few are its examples, their line first."""
+        named = rows.rename({LINE: "line"}) if LINE in rows.columns else rows
+        self.add(rule, action, why, count=rows.height, examples=first_rows(named))
 
     def add_unused(self, columns: Sequence[str]) -> None:
         """Name the columns that a reader has no use for, once."""

@@ -21,10 +21,9 @@ from onega.core.errors import TraceError
 from onega.core.workload.schema import STATUS
 from onega.core.workload.workload import Workload
 from onega.traces.assembling import Draft, assemble
-from onega.traces.files import Limits, line_blocks
-from onega.traces.notes import Notes
+from onega.traces.files import Limits, text_lines
+from onega.traces.notes import LINE, Notes
 from onega.traces.parsing import Source, durations, labelled, memory, numbers, whole_numbers
-from onega.traces.tables.delimited import LINE
 
 _RECORD: Final = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]+);([^;]*);(.*)", re.ASCII)
 _ID: Final = re.compile(r"(\d{1,18})(\[\d*\]|-\d{1,9})?(?:\..*)?", re.ASCII)
@@ -104,30 +103,25 @@ def read_pbs(
 def _records(
     path: str | os.PathLike[str], limits: Limits
 ) -> Iterator[tuple[int, str, str, str, str]]:
-    number = 0
-    for block in line_blocks(path, limits):
-        for line in block.decode("utf-8", "replace").removesuffix("\n").split("\n"):
-            number += 1
-            text = line.strip()
-            if not text:
-                continue
-            match = _RECORD.fullmatch(text)
-            if match is None:
-                raise TraceError(
-                    f"{text[:40]!r} is not an accounting record "
-                    "(MM/DD/YYYY HH:MM:SS;type;job;key=value …)",
-                    path=path,
-                    line=number,
-                    field="record",
-                )
-            if match[2] in ("E", "Q", "S", "D", "A") and not _ID.fullmatch(match[3]):
-                raise TraceError(
-                    f"{match[3][:40]!r} is not a job id (123.server, 123[4].server)",
-                    path=path,
-                    line=number,
-                    field="job",
-                )
-            yield number, match[1], match[2], match[3], match[4]
+    for number, line in text_lines(path, limits):
+        text = line.strip()
+        match = _RECORD.fullmatch(text)
+        if match is None:
+            raise TraceError(
+                f"{text[:40]!r} is not an accounting record "
+                "(MM/DD/YYYY HH:MM:SS;type;job;key=value …)",
+                path=path,
+                line=number,
+                field="record",
+            )
+        if match[2] in ("E", "Q", "S", "D", "A") and not _ID.fullmatch(match[3]):
+            raise TraceError(
+                f"{match[3][:40]!r} is not a job id (123.server, 123[4].server)",
+                path=path,
+                line=number,
+                field="job",
+            )
+        yield number, match[1], match[2], match[3], match[4]
 
 
 def _take(log: _Log, number: int, stamp: str, kind: str, job: str, rest: str) -> None:

@@ -55,7 +55,7 @@ def _looks_like_swf(start: bytes) -> bool:
 
 
 def _is_number_row(body: bytes) -> bool:
-    """Recognise a row that is mostly numbers with blanks between: what isn't is a mistake in it."""
+    """Recognise a row that is mostly numbers with blanks between; the rest are mistakes in it."""
     words = body.partition(b";")[0].split(maxsplit=40)[:40]
     if len(words) < 2 or b"," in body[:1000] or b"|" in body[:1000]:
         return False

@@ -86,9 +86,11 @@ def test_options_load_and_machine(trace, tmp_path, capsys):
 def test_models_beside_each_other(trace, tmp_path, capsys):
     code, text, _ = run(
         capsys, "compare", trace, "--models", "independent,markov", "--replicates", 2, "--seed", 1,
-        "--jobs", 500, "--figures", tmp_path,
+        "--jobs", 500, "--figures", tmp_path, "--waits", "--privacy",
     )  # fmt: skip
     assert code == 0
+    for word in ("disp.", "night", "EASY", "FCFS", "copied"):
+        assert word in text
     assert "markov" in text
     assert "independent" in text
     assert (tmp_path / "compare.html").exists()

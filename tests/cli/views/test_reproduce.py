@@ -55,6 +55,20 @@ def test_adequacy_of_a_folder(log, tmp_path, capsys):
     assert found["Table I/900/P, s"] == 0
 
 
+def test_models_into_a_folder_and_as_json(log, tmp_path, capsys):
+    path, made = tmp_path / "mine.swf.gz", tmp_path / "made.swf"
+    onega.write(log, path)
+    onega.write(onega.models.Lublin(machine=64).sample(300, rng=1, cluster=64), made)
+    words = ["reproduce", "models", path, "--models", "independent,jann", "--seeds", 2]
+    words += ["--trace", f"GAN={made},{made}", "--threads", 2, "--json", "-o", tmp_path / "judged"]
+    assert run(*words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["logs"] == ["mine"]
+    assert found["Table 1/GAN/typical"] > 0
+    names = sorted(one.name for one in (tmp_path / "judged").iterdir())
+    assert names == ["models.csv", "models.html", "models.md"]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -65,6 +79,8 @@ def test_adequacy_of_a_folder(log, tmp_path, capsys):
         (["limits", "-o", "page.pdf"], ".html or .md"),
         (["song", "nowhere.swf"], "nowhere.swf"),
         (["sing"], "sing"),
+        (["models"], "at least one log"),
+        (["models", "x.swf", "--trace", "GAN"], "NAME=FILE"),
     ],
 )
 def test_mistakes_are_one_line(words, told, capsys, tmp_path, monkeypatch):

@@ -166,7 +166,7 @@ def test_a_state_in_the_middle(requeued):
     assert state.workload.table["job"].to_list() == [1, 2, 3]
     np.testing.assert_array_equal(state.start, [0, np.nan, np.nan])
     np.testing.assert_array_equal(state.done, [5, 0, 0])
-    # Between the attempts everybody waits, and nothing is done.
+    # Between the attempts all jobs wait, and nothing is done.
     assert state.summary()["running"] == 1
     assert requeued.state_at(7.0).summary() == {
         "time": 7.0, "running": 0, "waiting": 3, "busy": 0, "waiting_procs": 3

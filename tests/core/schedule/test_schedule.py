@@ -164,10 +164,10 @@ def test_by_user(schedule):
     assert table["share_of_area"].sum() == pytest.approx(1)
     assert table["energy"].sum() == pytest.approx(schedule.summary()["job_energy"])
     for row in table.iter_rows(named=True):
-        his = wait[users == row["user"]]
-        assert row["mean_wait"] == pytest.approx(his.mean())
-        assert row["median_wait"] == pytest.approx(np.median(his))
-        assert row["p95_wait"] == pytest.approx(np.quantile(his, 0.95))
+        theirs = wait[users == row["user"]]
+        assert row["mean_wait"] == pytest.approx(theirs.mean())
+        assert row["median_wait"] == pytest.approx(np.median(theirs))
+        assert row["p95_wait"] == pytest.approx(np.quantile(theirs, 0.95))
 
 
 def test_by_classes(schedule):

@@ -129,11 +129,12 @@ def test_mean_run_lengths_against_the_multinomial_law():
         assert observed == pytest.approx(expected, abs=0.03)
 
 
-def test_successor_means_follow_the_seeds_example():
+def test_successor_means_follow_the_thesis_example():
     # §3.1: 1,1,1,2,2,5,5,5,8,16,16,16,2,2 becomes 1,2,5,8,16,2.
     series = [1, 1, 1, 2, 2, 5, 5, 5, 8, 16, 16, 16, 2, 2]
-    assert chains.successor_means(series) == {1.0: 2, 2.0: 5, 4.0: 8, 8.0: 16, 16.0: 2}
-    repeats = chains.successor_means(series, drop_repeats=False)
+    once = chains.without_repeats(np.array(series, float))
+    assert chains.successor_means(once) == {1.0: 2, 2.0: 5, 4.0: 8, 8.0: 16, 16.0: 2}
+    repeats = chains.successor_means(series)
     assert repeats[1.0] == pytest.approx((1 + 1 + 2) / 3)
 
 

@@ -107,10 +107,10 @@ def test_jobs_without_a_user_stay_where_they_are():
         pl.when(pl.col("job") % 2 == 0).then(pl.col("user")).alias("user"), note="half"
     )
     drawn = onega.resample(half, "users", rng=1)
-    nobody = half.table.filter(pl.col("user").is_null())
+    unknown = half.table.filter(pl.col("user").is_null())
     stayed = drawn.table.filter(pl.col("user").is_null())
-    assert stayed["submit"].to_list() == nobody["submit"].to_list()
-    assert f"{nobody.height} jobs without a user kept" in drawn.meta.provenance[-1]
+    assert stayed["submit"].to_list() == unknown["submit"].to_list()
+    assert f"{unknown.height} jobs without a user kept" in drawn.meta.provenance[-1]
 
 
 @pytest.mark.parametrize(

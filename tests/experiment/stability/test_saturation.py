@@ -9,8 +9,8 @@ import pytest
 
 import onega
 from onega.core.errors import QueueingError
-from onega.experiment.stability.saturation import saturated_resources, saturated_throughput
-from onega.kernels.queueing.saturated_fcfs import saturated_starts
+from onega.core.intervals import mean_interval
+from onega.experiment.stability.saturation import saturated_throughput
 from onega.queueing.constant import multiresource_constant, stability_constant
 from onega.queueing.phases import build_phases, service_rates
 from onega.queueing.saturated import (
@@ -20,6 +20,7 @@ from onega.queueing.saturated import (
     switched_throughput,
 )
 from onega.queueing.widths import Widths
+from reference.stability import saturated_starts
 
 SURE = 0.9999
 """Level of the intervals: each test below raises a false alarm once in ten thousand."""
@@ -45,28 +46,27 @@ def test_own_exponential_laws_agree_with_the_chain():
 
 def test_several_resources_agree_with_the_constant():
     needs, probs, capacity = [[1, 4], [2, 1], [4, 8]], [0.5, 0.3, 0.2], [8, 16]
-    measured = saturated_resources(needs, probs, capacity, precision=0.01, confidence=SURE, rng=5)
-    assert measured.low < 1 / multiresource_constant(needs, probs, capacity) < measured.high
+    rng, jobs, seconds = np.random.default_rng(5), 5000, []
+    for _ in range(24):
+        taken = [needs[kind] for kind in rng.choice(3, 2 * jobs, p=probs)]
+        starts = saturated_starts(taken, rng.exponential(1.0, 2 * jobs).tolist(), capacity)
+        seconds.append((starts[-1] - starts[jobs - 1]) / jobs)
+    measured = mean_interval(seconds, confidence=SURE)
+    assert measured.half_width < 0.02 * measured.mean
+    assert multiresource_constant(needs, probs, capacity) in measured
 
 
 def test_one_resource_starts_as_the_simulator_does():
     rng = np.random.default_rng(6)
     procs, runtime = rng.integers(1, 9, 300), rng.exponential(5, 300)
-    starts = saturated_starts(procs.reshape(-1, 1), runtime, np.array([12]))
+    starts = saturated_starts(procs.reshape(-1, 1).tolist(), runtime, [12])
     log = onega.Workload({"submit": np.zeros(300), "runtime": runtime, "procs": procs})
     assert starts == pytest.approx(onega.simulate(log, 12, "fcfs").start, abs=1e-9)
 
 
-def test_resources_with_other_laws():
-    """Fixed run times, two classes that never fit together: one at a time, exactly one a second."""
-    measured = saturated_resources(
-        [[3, 1], [1, 3]],
-        [0.5, 0.5],
-        [3, 3],
-        runtimes=lambda kind, rng: np.ones(kind.size),
-        rng=1,
-    )
-    assert measured.rate == pytest.approx(1.0, rel=1e-3)
+def test_resources_with_fixed_run_times():
+    """Two classes that never fit together: one at a time, exactly one a second."""
+    assert saturated_starts([[3, 1], [1, 3]] * 5, [1.0] * 10, [3, 3]) == list(range(10))
 
 
 def test_backfilling_uses_more_of_the_machine():
@@ -74,7 +74,7 @@ def test_backfilling_uses_more_of_the_machine():
     fcfs = saturated_throughput(law, 10, "fcfs", precision=0.02, rng=7)
     easy = saturated_throughput(law, 10, "easy", precision=0.02, rng=7)
     assert easy.low > fcfs.high
-    # Nobody completes more than the processors allow: s/E[N] jobs per mean run time.
+    # No policy completes more than the processors allow: s/E[N] jobs per mean run time.
     assert easy.low < 10 / 5.5
 
 

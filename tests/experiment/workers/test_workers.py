@@ -1,4 +1,4 @@
-"""Tasks on threads: every one once, in any order, and gone when nobody waits for them."""
+"""Tasks on threads: every one once, in any order, and gone when their results aren't wanted."""
 
 from __future__ import annotations
 

@@ -82,6 +82,20 @@ def test_campaigns_by_hand():
     assert found.after.tolist() == [-1, 0, -1, -1, 0, -1]
     assert found.think[1] == DAY + 1200 - 100
     assert found.rate == pytest.approx((15_400 + 4100 + 3600) / (3 * WEEK))
+    # User 5 stays for weeks 0 and 1, user 9 comes in weeks 0 and 2: three stays of four weeks.
+    assert found.stay == pytest.approx(4 / 3)
+
+
+def test_the_season_is_the_mean_stay_unless_it_is_given(log, model):
+    """Counted user by user."""
+    week = ((log.column("submit") - 9 * 3600) // WEEK).astype(int)
+    stays = []
+    for user in np.unique(log.column("user")):
+        here = np.unique(week[(log.column("user") == user) & (week < model.campaigns.rounds)])
+        stays += [len(one) for one in np.split(here, np.flatnonzero(np.diff(here) > 1) + 1)]
+    assert model.campaigns.stay == pytest.approx(np.mean(stays))
+    assert model.season == round(np.mean(stays))
+    assert Site.fit(log, season=7).season == 7
 
 
 def test_exchanges_by_hand():
@@ -101,7 +115,7 @@ def test_exchanges_by_hand():
     assert weeks.sums.tolist() == [[10.0, 10.0], [2.0, 2.0]]
 
 
-def test_nobody_goes_farther_than_a_season_and_everybody_comes_once(model):
+def test_no_week_goes_farther_than_a_season_and_each_comes_once(model):
     from onega.models.site.company import Crowd
 
     some = model.campaigns
@@ -157,7 +171,13 @@ def test_population_load_and_machine(model, log):
     assert twice.table["user"].n_unique() == 24
     assert twice.span / log.span == pytest.approx(1, abs=0.05)
     half = replace(model, population=0.5).sample(len(log) // 2, rng=1)
-    assert 3 <= half.table["user"].n_unique() <= 10
+    assert half.span / log.span == pytest.approx(1, abs=0.1)  # which weeks come is chance
+
+    def users_a_week(one):
+        week = ((one.column("submit") - 9 * 3600) // WEEK).astype(int)
+        return len(set(zip(week, one.column("user"), strict=True))) / len(set(week))
+
+    assert 0.4 < users_a_week(half) / users_a_week(log) < 0.75  # small weeks fill totals best
     drawn = model.sample(len(log), rng=1, load=0.8, machine=64)
     area = float(drawn.column("procs") @ drawn.column("runtime"))
     assert area / (64 * drawn.span) == pytest.approx(0.8, rel=1e-3)
@@ -168,6 +188,23 @@ def test_population_load_and_machine(model, log):
     small = model.sample(200, rng=1, machine=4)
     assert small.column("procs").max() == 4
     assert any("cut to 4" in one for one in small.meta.provenance)
+
+
+def test_other_loads_are_as_regulated(log, model):
+    """A fifth more or less: the variation of weekly work stays; Poisson's would be 0.16."""
+
+    def variation(one):
+        work = one.column("procs") * one.column("runtime")
+        sums = window_sums(one.column("submit"), WEEK, work)
+        return np.std(sums) / np.mean(sums)
+
+    own = np.mean([variation(model.sample(len(log), rng=seed)) for seed in range(6)])
+    load = float(log.column("procs") @ log.column("runtime")) / (16 * log.span)
+    for factor in (0.8, 1.2):
+        several = [
+            model.sample(int(factor * len(log)), rng=seed, load=factor * load) for seed in range(6)
+        ]
+        assert np.mean([variation(one) for one in several]) < 1.35 * own
 
 
 def test_growth(model, log):
@@ -190,8 +227,8 @@ def test_users_who_wait_close_the_loop(log, model):
     follows = table["after"].is_not_null()
     assert 0.1 < follows.mean() < 1
     before = table["after"].drop_nulls().to_numpy() - 1
-    who = table["user"].to_numpy()
-    np.testing.assert_array_equal(who[follows.to_numpy()], who[before])
+    user = table["user"].to_numpy()
+    np.testing.assert_array_equal(user[follows.to_numpy()], user[before])
     assert (table["think"].drop_nulls() >= 0).all()
     closed = onega.simulate(drawn, 8, "easy", dependencies=True)
     opened = onega.simulate(drawn, 8, "easy")
@@ -248,7 +285,7 @@ def test_edited_files_are_refused_with_a_reason(model):
     assert from_json(model.to_json()) == model
 
 
-def test_nobody_left(model):
+def test_no_user_left(model):
     with pytest.raises(ModelError, match="no user is left"):
         replace(model, population=1e-9).sample(10, rng=1)
 

@@ -18,6 +18,8 @@ from math import floor, inf, isnan, lcm, nan
 import numpy as np
 
 from onega.kernels.machine import codes
+from onega.kernels.machine.state import ATTEMPT, LOGGED, STRETCH
+from onega.kernels.pool.engine import SWITCH
 from onega.simulation.machine.problem import Outcome, Problem
 from reference.machine.passes import fire_timers, place, priority_key, schedule
 from reference.machine.rates import (
@@ -318,11 +320,12 @@ def _ints(values: list[int]) -> np.ndarray:
     return np.array(values, np.int64)
 
 
+def _records(rows: list[tuple], dtype: np.dtype) -> np.ndarray:
+    return np.array([tuple(nan if one is None else one for one in row) for row in rows], dtype)
+
+
 def _outcome(machine: Machine) -> Outcome:
-    attempts = machine.attempts
-    log = list(zip(*machine.log)) or [()] * 4
-    parts = list(zip(*machine.parts)) or [()] * 6
-    switches = list(zip(*machine.switches)) or [()] * 2
+    attempts = [(a.job, a.start, a.wake, a.begin, a.end) for a in machine.attempts]
     return Outcome(
         _floats(machine.submit),
         _floats(machine.start),
@@ -330,19 +333,10 @@ def _outcome(machine: Machine) -> Outcome:
         _ints(machine.state),
         _ints(machine.option),
         _floats(machine.lost),
-        _ints([a.job for a in attempts]),
-        _floats([a.start for a in attempts]),
-        _floats([a.wake for a in attempts]),
-        _floats([a.begin for a in attempts]),
-        _floats([a.end for a in attempts]),
-        _floats(log[0]),
-        *(_ints(column) for column in log[1:]),
-        _ints(parts[0]),
-        _floats(parts[1]),
-        _floats(parts[2]),
-        *(_ints(column) for column in parts[3:]),
-        _floats(switches[0]),
-        _ints(switches[1]),
+        _records(attempts, ATTEMPT),
+        _records(machine.log, LOGGED),
+        _records(machine.parts, STRETCH),
+        _records(machine.switches, SWITCH),
     )
 
 

@@ -172,7 +172,7 @@ def priority_key(machine: Machine, j: int) -> float:
     total = float(problem.nodes.capacity[:, 0].sum())
     return -(
         factors.age * min(1.0, float(machine.now - machine.submit[j]) / factors.max_age)
-        + factors.size * machine.procs(machine.options[j][0]) / total
+        + factors.job_size * machine.procs(machine.options[j][0]) / total
         + factors.fair_share * fair
         + factors.queue * problem.jobs.queue_factor[j]
     )

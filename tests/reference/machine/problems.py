@@ -231,7 +231,7 @@ def _multifactor(dice: Choices, draft: Draft, features: frozenset[str]) -> None:
     draft.multifactor = Multifactor(
         age=dice.pick(weight),
         max_age=float(dice.integer(1, 16)),
-        size=dice.pick(weight),
+        job_size=dice.pick(weight),
         fair_share=dice.pick(weight),
         queue=dice.pick(weight),
         half_life=dice.pick([1.0, 4.0, 16.0]),

@@ -51,7 +51,7 @@ def plain_draft(case: Case) -> Draft:
 
 def switches(out: Outcome, first: float) -> list[tuple[float, int]]:
     """Changes of the rate, one an instant, only real ones."""
-    last = {first: 0, **dict(zip(out.switch_time.tolist(), out.switch_level.tolist()))}
+    last = {first: 0, **dict(out.switches.tolist())}
     changes = list(last.items())
     return changes[:1] + [b for a, b in pairwise(changes) if a[1] != b[1]]
 
@@ -69,7 +69,7 @@ def test_without_features_it_is_the_plain_twin(order, backfill, control):
         expected = rate_changes(plain, min(case.submit))
         assert switches(out, float(min(case.submit))) == [(float(t), i) for t, i in expected]
         assert (out.state == codes.COMPLETED).all()
-        assert not out.part_kind.size
+        assert not out.parts["kind"].size
 
 
 # -- cases done by hand
@@ -84,20 +84,12 @@ def job(submit: float, procs: int, work: float, **more) -> dict:
 
 
 def told(out: Outcome) -> list[tuple[float, str, int, int]]:
-    names = [codes.EVENT_NAMES[event] for event in out.log_event]
-    return list(zip(out.log_time.tolist(), names, out.log_job.tolist(), out.log_node.tolist()))
+    rows = out.log.tolist()
+    return [(time, codes.EVENT_NAMES[event], job, node) for time, event, job, node in rows]
 
 
 def parts(out: Outcome) -> list[tuple]:
-    columns = (
-        out.part_kind,
-        out.part_since,
-        out.part_until,
-        out.part_count,
-        out.part_depth,
-        out.part_node,
-    )
-    return sorted(zip(*(column.tolist() for column in columns)))
+    return sorted(out.parts.tolist())
 
 
 def states(out: Outcome) -> list[str]:
@@ -113,8 +105,8 @@ def test_pool_sleeps_from_the_bottom_of_the_stack():
     # at 4: two idle since 1 and one since 0, all in the first state; at 12: three idle since 7
     # (5 s: the second state, exactly at its timeout) and one since 0
     assert out.start.tolist() == [0, 4, 12]
-    assert out.attempt_wake.tolist() == [0, 1, 3]
-    assert out.attempt_begin.tolist() == [0, 5, 15]
+    assert out.attempts["wake"].tolist() == [0, 1, 3]
+    assert out.attempts["begin"].tolist() == [0, 5, 15]
     assert out.end.tolist() == [1, 7, 16]
     assert parts(out) == sorted(
         [
@@ -133,7 +125,7 @@ def test_pool_sleeps_from_the_bottom_of_the_stack():
 def test_a_busy_processor_does_not_fall_asleep_between_two_jobs():
     at_once = Sleep(np.array([0.0]), np.array([2.0]), wake_ahead=False)
     out = simulate([job(0, 4, 1), job(0, 4, 1), job(5, 4, 1)], sleep=at_once)
-    assert out.attempt_wake.tolist() == [0, 0, 2]
+    assert out.attempts["wake"].tolist() == [0, 0, 2]
     assert out.end.tolist() == [1, 2, 8]
 
 
@@ -141,7 +133,7 @@ def test_awake_nodes_are_taken_first():
     jobs = [job(0, 2, 3), job(4, 2, 2), job(4, 2, 2)]
     out = simulate(jobs, sleep=SLEEP, capacity=[[2], [2]], pooled=False)
     # at 4 node 0 is idle since 3 and awake, node 1 is asleep since 2
-    assert out.attempt_wake.tolist() == [0, 0, 1]
+    assert out.attempts["wake"].tolist() == [0, 0, 1]
     assert parts(out) == sorted(
         [
             (codes.IDLE, 3, 4, 2, -1, 0),
@@ -155,7 +147,7 @@ def test_awake_nodes_are_taken_first():
 def test_a_second_job_waits_for_a_node_that_is_waking():
     jobs = [job(3, 1, 9, chunk=[1]), job(3.5, 1, 1, chunk=[1])]
     out = simulate(jobs, sleep=SLEEP, capacity=[[2]], pooled=False, t0=0.0)
-    assert out.attempt_wake.tolist() == [1, 0.5]
+    assert out.attempts["wake"].tolist() == [1, 0.5]
     assert out.end.tolist() == [13, 5]
 
 
@@ -171,7 +163,7 @@ def test_waking_ahead_of_a_reservation(pooled):
     node = 0 if pooled else 1
     assert (7.0, "woken", 1, node) in told(out)
     assert out.start.tolist() == [0, 10, 11]
-    assert out.attempt_wake.tolist() == [0, 0, 0]
+    assert out.attempts["wake"].tolist() == [0, 0, 0]
     assert parts(out) == [(codes.IDLE, 0, 7, 1, -1, node), (codes.WAKING, 7, 10, 1, 0, node)]
 
 
@@ -259,7 +251,7 @@ def test_queues_go_by_rank_and_accounts_are_skipped_when_full():
 
 
 def test_multifactor_favours_who_used_less():
-    weights = {"age": 0.0, "max_age": 1.0, "size": 0.0, "fair_share": 1.0, "queue": 0.0}
+    weights = {"age": 0.0, "max_age": 1.0, "job_size": 0.0, "fair_share": 1.0, "queue": 0.0}
     rule = Multifactor(**weights, half_life=10.0, period=0.0, shares=np.array([0.5, 0.5]))
     jobs = [job(0, 4, 5, user=0), job(1, 4, 1, user=0), job(2, 4, 1, user=1)]
     out = simulate(jobs, policies=[("multifactor", None)], multifactor=rule)
@@ -314,8 +306,8 @@ def test_a_node_fails_and_returns(rule, state, end, lost):
             (7.0, "started", 0, -1),
             (end, "completed", 0, -1),
         ]
-        assert out.attempt_start.tolist() == [0, 7]
-        assert out.attempt_end.tolist() == [5, end]
+        assert out.attempts["start"].tolist() == [0, 7]
+        assert out.attempts["end"].tolist() == [5, end]
 
 
 def test_draining_and_what_never_comes_back():
@@ -349,8 +341,8 @@ def test_cancel_kill_and_interrupt():
     assert [row[0] for row in told(out) if row[1] == "ignored"] == [1, 2, 3]
     assert isnan(out.submit[3])
     # 0 starts again at once: it is first in line
-    assert out.attempt_job.tolist() == [0, 0, 4]
-    assert out.attempt_start.tolist() == [0, 4, 9]
+    assert out.attempts["job"].tolist() == [0, 0, 4]
+    assert out.attempts["start"].tolist() == [0, 4, 9]
 
 
 def test_patience_ends_for_those_who_wait_only():
@@ -380,16 +372,16 @@ def test_a_reservation_is_kept_free_and_taken():
         ("interrupted", 0, 0),
         ("requeued", 0, -1),
     ]
-    assert out.attempt_start.tolist() == [0, 0, 8, 8]
+    assert out.attempts["start"].tolist() == [0, 0, 8, 8]
 
 
 def test_overheads_hold_processors_but_do_no_work():
     jobs = [job(0, 4, 4, launch=2, completion=3), job(0, 4, 1)]
     out = simulate(jobs, rates=RateControl("none", rates=2.0), on_interrupt=codes.LOSE)
-    assert out.attempt_begin.tolist() == [2, 7]
+    assert out.attempts["begin"].tolist() == [2, 7]
     assert out.end.tolist() == [7, 7.5]
     lost = simulate(jobs, events=[(1, codes.INTERRUPT, 0)], on_interrupt=codes.LOSE)
-    assert isnan(lost.attempt_begin[0])
+    assert isnan(lost.attempts["begin"][0])
     assert states(lost) == ["lost", "completed"]
     assert lost.lost_work.tolist() == [0, 0]
     done = simulate(jobs, events=[(7, codes.INTERRUPT, 0)], on_interrupt=codes.LOSE)
@@ -435,7 +427,7 @@ def test_a_run_may_begin_in_the_middle():
         job(3, 1, 1),
     ]
     out = simulate(jobs, t0=0.0, policies=[("fcfs", "easy")])
-    assert out.attempt_job.tolist() == [1, 0, 2, 3]
+    assert out.attempts["job"].tolist() == [1, 0, 2, 3]
     assert out.start.tolist() == [-3, -4, 1, 3]
     assert out.end.tolist() == [6, 1, 2, 4]
     assert out.submit.tolist() == [-5, -4, -2, 3]

@@ -19,33 +19,18 @@ class History:
     def __init__(self, problem: Problem, out: Outcome) -> None:
         self.problem, self.out = problem, out
         self.jobs, self.options = problem.jobs, problem.options
-        self.attempts = list(
-            zip(
-                out.attempt_job.tolist(),
-                out.attempt_start.tolist(),
-                out.attempt_wake.tolist(),
-                out.attempt_begin.tolist(),
-                out.attempt_end.tolist(),
-            )
-        )
-        self.log = list(
-            zip(
-                out.log_time.tolist(),
-                out.log_event.tolist(),
-                out.log_job.tolist(),
-                out.log_node.tolist(),
-            )
-        )
+        self.attempts = out.attempts.tolist()
+        self.log = out.log.tolist()
         # the first attempts are those of jobs that ran when it all began
         self.inherited = int((~np.isnan(problem.jobs.initial_start)).sum())
-        self.last = max([problem.t0, *out.log_time.tolist(), *out.switch_time.tolist()])
+        self.last = max([problem.t0, *out.log["time"].tolist(), *out.switches["time"].tolist()])
         if (out.state == codes.UNSTARTED).any():
             # the table is gone through to its end, though patience that ends then isn't told
             self.last = max([self.last, *problem.events.time.tolist()])
 
     def instants(self) -> list[float]:
         calendar = self.problem.calendar
-        times = {self.problem.t0, *self.out.log_time.tolist()}
+        times = {self.problem.t0, *self.out.log["time"].tolist()}
         times |= {t for table in (calendar.begin, calendar.end) for t in table.tolist()}
         times |= set(calendar.step_time.tolist())
         return sorted(t for t in times if self.problem.t0 <= t <= self.last)
@@ -86,9 +71,9 @@ class History:
     def clock(self, t: float) -> float:
         """The work clock: the integral of the rate from the beginning to t."""
         rates = self.problem.rates.rates
-        times = [*self.out.switch_time.tolist(), np.inf]
+        times = [*self.out.switches["time"].tolist(), np.inf]
         v, since, level = 0.0, self.problem.t0, 0
-        for switch, new in zip(times, [*self.out.switch_level.tolist(), 0]):
+        for switch, new in zip(times, [*self.out.switches["level"].tolist(), 0]):
             v += (max(min(switch, t), since) - since) * rates[level]
             since, level = max(since, min(switch, t)), new
             if switch >= t:
@@ -123,7 +108,7 @@ def check_capacity(history: History) -> None:
 def check_shared(history: History) -> None:
     """Nobody starts above the capacity of a machine-wide resource."""
     demand = history.problem.options.demand
-    for t in sorted(set(history.out.attempt_start.tolist())):
+    for t in sorted(set(history.out.attempts["start"].tolist())):
         used = sum(demand[history.out.option[j]] for j in history.holding(t))
         for job, start, _, _, end in history.attempts[history.inherited :]:
             if start == t < end:
@@ -215,7 +200,7 @@ def check_dependencies(history: History) -> None:
 
 def check_log(history: History) -> None:
     """Times don't go back; every start, end and departure is told once."""
-    times = history.out.log_time
+    times = history.out.log["time"]
     assert (np.diff(times) >= 0).all()
     started = [job for _, event, job, _ in history.log if event == codes.STARTED]
     assert started == [job for job, *_ in history.attempts[history.inherited :]]
@@ -246,14 +231,14 @@ def check_processor_seconds(history: History) -> None:
     problem, out = history.problem, history.out
     if problem.sleep is None or not one_processor_nodes(problem):
         return
-    length = (out.part_until - out.part_since) * out.part_count
+    length = (out.parts["until"] - out.parts["since"]) * out.parts["procs"]
     assert (length > 0).all()
     held = sum(
         problem.options.procs[out.option[job]] * (end - max(start, problem.t0))
         for job, start, _, _, end in history.attempts
     )
-    idle = length[out.part_kind == codes.IDLE].sum()
-    down = length[out.part_kind == codes.DOWN].sum()
+    idle = length[out.parts["kind"] == codes.IDLE].sum()
+    down = length[out.parts["kind"] == codes.DOWN].sum()
     total = problem.nodes.capacity[:, 0].sum() * (history.last - problem.t0)
     woken = sum(job for _, event, job, _ in history.log if event == codes.WOKEN)
     ahead = total - held - idle - down

@@ -68,17 +68,24 @@ def found(spoilt: dict[str, np.ndarray], problem: Problem, out: Outcome) -> set[
     return noticed
 
 
+def spoilt(out: Outcome, table: str, column: str, values: np.ndarray) -> dict[str, np.ndarray]:
+    """One of the outcome's tables with another column."""
+    records = getattr(out, table).copy()
+    records[column] = values
+    return {table: records}
+
+
 def test_the_checks_notice():
     noticed: set[str] = set()
     for seed in range(60):
         problem = random_mixture(seed)
         out = twin(problem)
         assert not found({}, problem, out)
-        earlier = np.full_like(out.attempt_start, problem.t0)
-        noticed |= found({"attempt_start": np.minimum(out.attempt_start, earlier)}, problem, out)
-        noticed |= found({"attempt_end": out.attempt_end + 1}, problem, out)
+        earlier = np.minimum(out.attempts["start"], problem.t0)
+        noticed |= found(spoilt(out, "attempts", "start", earlier), problem, out)
+        noticed |= found(spoilt(out, "attempts", "end", out.attempts["end"] + 1), problem, out)
         noticed |= found({"submit": out.submit + 1}, problem, out)
-        noticed |= found({"part_until": out.part_until + 1}, problem, out)
+        noticed |= found(spoilt(out, "parts", "until", out.parts["until"] + 1), problem, out)
         noticed |= found({"lost_work": out.lost_work + 1}, problem, out)
         noticed |= found({"state": np.full_like(out.state, codes.CANCELLED)}, problem, out)
     assert noticed == {one.__name__ for one in CHECKS}

@@ -108,7 +108,7 @@ def assert_same(one, other):
                 getattr(one, field.name), getattr(other, field.name), err_msg=field.name
             )
     # of several changes of the rate at one instant the last counts
-    changes = [dict(zip(out.switch_time, out.switch_level)) for out in (one, other)]
+    changes = [dict(zip(out.switches["time"], out.switches["level"])) for out in (one, other)]
     assert changes[0] == changes[1]
 
 

@@ -12,7 +12,6 @@ from onega.core.rng import seed_sequence
 from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.machine.build import prepare
 from onega.simulation.machine.memory import make_machine
-from onega.simulation.machine.reduce import reduced
 from onega.simulation.machine.shapes import row_of_job
 
 PROCS = 16
@@ -133,8 +132,8 @@ def test_the_machine_at_the_beginning():
     log = made_log()
     demands = {"job": log.table["job"], "licence": np.ones(len(log))}
     ready = prepared(log, cluster, demands=demands)
-    problem = reduced(ready.problem(ready.first_horizon()))
-    machine = make_machine(ready.problem(ready.first_horizon()))
+    problem = ready.problem(ready.first_horizon())
+    machine = make_machine(problem)
     hosts = machine.nodes["partition"]
     assert hosts.tolist() == sorted(hosts.tolist())  # a partition's nodes stand together
     capacity = problem.nodes.capacity[machine.nodes["number"]]

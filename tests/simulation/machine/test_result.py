@@ -95,17 +95,11 @@ def watts_at(when: float, problem, outcome, schedule) -> float:
     """Count every processor at one instant, from the raw outcome."""
     size, drawn, counted = schedule.cluster.procs, 0.0, 0
     procs = schedule.workload.column("procs")
-    for job, start, wake, end in zip(
-        outcome.attempt_job, outcome.attempt_start, outcome.attempt_wake, outcome.attempt_end,
-        strict=True,
-    ):  # fmt: skip
+    for job, start, wake, _, end in outcome.attempts.tolist():
         if start + wake <= when < end:
             drawn += procs[job] * POWER.busy[0]
             counted += procs[job]
-    for kind, since, until, count, depth in zip(
-        outcome.part_kind, outcome.part_since, outcome.part_until, outcome.part_count,
-        outcome.part_depth, strict=True,
-    ):  # fmt: skip
+    for kind, since, until, count, depth, _ in outcome.parts.tolist():
         if not since <= when < until:
             continue
         if kind == codes.DOWN:
@@ -148,9 +142,9 @@ def test_counts_and_work_left_over_time(seed, nodes):
     left = np.where(np.isnan(outcome.end), np.inf, outcome.end)
     for row in table.iter_rows(named=True):
         t = row["time"]
-        on = (outcome.attempt_start <= t) & (t < outcome.attempt_end)
+        on = (outcome.attempts["start"] <= t) & (t < outcome.attempts["end"])
         assert row["running"] == on.sum()
-        assert row["busy"] == procs[outcome.attempt_job[on]].sum()
+        assert row["busy"] == procs[outcome.attempts["job"][on]].sum()
         present = (came <= t) & (t < left)
         assert row["waiting"] == present.sum() - on.sum()
         assert row["workload"] == pytest.approx(
@@ -161,8 +155,8 @@ def test_counts_and_work_left_over_time(seed, nodes):
 def remaining(job: int, when: float, problem, outcome) -> float:
     """Work that a job has left at an instant, from its attempts at rate 1."""
     left = problem.options.work[job]
-    for number in np.flatnonzero(outcome.attempt_job == job):
-        begin, end = outcome.attempt_begin[number], outcome.attempt_end[number]
+    for number in np.flatnonzero(outcome.attempts["job"] == job):
+        begin, end = outcome.attempts["begin"][number], outcome.attempts["end"][number]
         if np.isnan(begin) or begin > when:
             continue
         done = min(when, end) - begin
@@ -179,7 +173,7 @@ def test_the_event_log_tells_every_start_and_end(seed):
     _, outcome, schedule = told(seed, nodes=True)
     events, jobs = schedule.events, schedule.jobs
     started = events.filter(pl.col("event") == "started")
-    assert started.height == outcome.attempt_job.size
+    assert started.height == outcome.attempts["job"].size
     for state in ("completed", "cancelled", "killed", "lost", "dropped"):
         ends = events.filter(pl.col("event") == state).sort("job")
         mine = jobs.filter(pl.col("state") == state).sort("job")

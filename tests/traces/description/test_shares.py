@@ -15,7 +15,7 @@ HOUR = 3600.0
 
 
 def made(**meta):
-    """Three users: ann has the most jobs, bob the most hours; a job of nobody; two months."""
+    """Three users: ann has the most jobs, bob the most hours; a job without a user; two months."""
     table = {
         "submit": [0.0, 10.0, 20.0, 30.0, 40 * 86400.0],
         "runtime": [HOUR, HOUR, 10 * HOUR, 4 * HOUR, None],
@@ -37,7 +37,7 @@ def made(**meta):
 
 def test_by_processor_hours():
     rows = breakdown(made(), "user").rows(named=True)
-    # Hours by hand: bob 80, user 11 (without a name) 8, ann 2, nobody 0 of 90.
+    # Hours by hand: bob 80, user 11 (without a name) 8, ann 2, unknown 0 of 90.
     assert [(row["name"], row["jobs"], row["hours"]) for row in rows] == [
         ("bob", 1, 80.0),
         ("11", 1, 8.0),
@@ -181,6 +181,6 @@ def test_the_report_has_them():
     assert [row[0] for row in tables["By user"].rows] == ["bob", "11", "ann", "unknown"]
     assert tables["By account"].columns[-1] == "cumulative"
     assert [row[0] for row in tables["The users with the most jobs"].rows] == ["ann", "bob", "11"]
-    nobody = made().with_columns(pl.lit(None, dtype=pl.Int32).alias("user"), note="users unknown")
-    blocks = people_section(SimpleNamespace(description=onega.describe(nobody))).blocks
+    unknown = made().with_columns(pl.lit(None, dtype=pl.Int32).alias("user"), note="users unknown")
+    blocks = people_section(SimpleNamespace(description=onega.describe(unknown))).blocks
     assert "By account" in [getattr(one, "title", "") for one in blocks]

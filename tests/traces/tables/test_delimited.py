@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from onega import TraceError
 from onega.traces import files
+from onega.traces.notes import LINE
 from onega.traces.tables import delimited
-from onega.traces.tables.delimited import LINE, header_of, read_delimited
+from onega.traces.tables.delimited import header_of, read_delimited
 
 cells = st.text(st.sampled_from("ab1 .\u00e9\t"), max_size=4)
 

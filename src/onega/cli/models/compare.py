@@ -36,6 +36,27 @@ _COLUMNS = {
     "rho1_runtime_synthetic": "ρ₁\ntime",
     "same_procs_synthetic": "same\nwidth",
 }
+_RHYTHM = {
+    "dispersion_hour_synthetic": "disp.\nhour",
+    "dispersion_day_synthetic": "disp.\nday",
+    "dispersion_week_synthetic": "disp.\nweek",
+    "weekly_work_cv_synthetic": "CV of\nweeks",
+    "night_runtime_synthetic": "night\ntime",
+    "night_procs_synthetic": "night\nwidth",
+    "weekend_runtime_synthetic": "weekend\ntime",
+    "weekend_procs_synthetic": "weekend\nwidth",
+    "p99_runtime_synthetic": "q99 of\ntime",
+}
+_MEASURED = {
+    "wait_easy_synthetic": "EASY\nwait, s",
+    "wait_easy_ratio": "over\nlog's",
+    "wait_fcfs_synthetic": "FCFS\nwait, s",
+    "wait_fcfs_ratio": "over\nlog's",
+    "utilisation_easy_synthetic": "utili-\nsation",
+    "privacy_repeated": "records\nback",
+    "copied_excess": "copied\nexcess",
+}
+"""What --waits and --privacy add."""
 
 
 def register(app: typer.Typer) -> None:
@@ -117,41 +138,51 @@ def _compare_models(
 
 def _print_models(log: Workload, result: ModelComparison) -> None:
     table = {(r["model"], r["measure"]): r for r in result.to_polars().to_dicts()}
-    first = result.models[0]
-    rows: list[list[Any]] = [["the log", None, None, None, None]]
-    rows[0] += [
-        _mean(table, first, key.replace("_synthetic", "_real"))
-        for key in _COLUMNS
-        if key.endswith("_synthetic")
-    ]
-    for name in result.models:
-        rows.append([name, *(_mean(table, name, key) for key in _COLUMNS)])
-        if table[name, "d_sa"]["replicates"] > 1:
-            rows.append(["  ±", *(_half(table, name, key) for key in _COLUMNS)])
-    count = int(table[first, "d_sa"]["replicates"])
-    title = f"{log.meta.source or 'the log'}: mean ± half a 95 % interval over {count} samples"
-    emit_table(title, rows, ("model", *_COLUMNS.values()))
+    count = int(table[result.models[0], "d_sa"]["replicates"])
+    samples = f"{count} sample{'s' * (count > 1)}"
+    title = f"{log.meta.source or 'the log'}: mean ± half a 95 % interval over {samples}"
+    for columns in (_COLUMNS, _RHYTHM, _MEASURED):
+        known = {key: words for key, words in columns.items() if (result.models[0], key) in table}
+        if known:
+            emit_table(title, _rows(table, result.models, known), ("model", *known.values()))
+        title = ""
     remark(f"seed: {result.seed}")
+
+
+def _rows(
+    table: dict[tuple[str, str], Any], models: tuple[str, ...], columns: dict[str, str]
+) -> list[list[str]]:
+    own = [key.replace("_synthetic", "_real") if "_synthetic" in key else "" for key in columns]
+    rows = [["the log", *(_mean(table, models[0], key) for key in own)]]
+    for name in models:
+        rows.append([name, *(_mean(table, name, key) for key in columns)])
+        if table[name, "d_sa"]["replicates"] > 1:
+            rows.append(["  ±", *(_half(table, name, key) for key in columns)])
+    return rows
 
 
 def _mean(table: dict[tuple[str, str], Any], name: str, key: str) -> str:
     row = table.get((name, key))
     if row is None:
         return "–"
-    return f"{row['mean']:+.1%}" if key == "d_sa" else f"{row['mean']:.{_digits(key)}f}"
+    return f"{row['mean']:+.1%}" if key == "d_sa" else f"{row['mean']:,.{_digits(key)}f}"
 
 
 def _digits(key: str) -> int:
-    """Three digits of distances, two of correlations, as the thesis prints them."""
-    return 3 if key.startswith("ks_") else 2
+    """Three digits of distances and shares, two of correlations and ratios, one of dispersions."""
+    if key.startswith(("ks_", "weekly_", "utilisation_", "privacy_", "copied_")):
+        return 3
+    if key.startswith(("p99", "wait_")) and not key.endswith("_ratio"):
+        return 0
+    return 1 if key.startswith("dispersion_") else 2
 
 
 def _half(table: dict[tuple[str, str], Any], name: str, key: str) -> str:
     row = table.get((name, key))
-    if row is None:
+    if row is None or key.startswith("copied_"):  # measured once, on one half of the log
         return ""
     half = row["high"] - row["mean"]
-    return f"{half:.1%}" if key == "d_sa" else f"{half:.{_digits(key)}f}"
+    return f"{half:.1%}" if key == "d_sa" else f"{half:,.{_digits(key)}f}"
 
 
 def _figures(result: Comparison | ModelComparison) -> dict[str, Any]:

@@ -9,10 +9,14 @@ import typer
 
 from onega.cli.console import emit_json, remark
 from onega.cli.options import JsonOption, ProcsOption, SeedOption, read_trace
-from onega.core.errors import ModelError
+from onega.core.errors import ModelError, suggest
+from onega.core.rng import child
 
 if TYPE_CHECKING:
+    from onega.core.workload.workload import Workload
     from onega.models.base import WorkloadModel
+
+UNIQUE = ("avoid", "keep")
 
 
 def register(app: typer.Typer) -> None:
@@ -51,13 +55,31 @@ def sample(
     epsilon: Annotated[
         float, typer.Option("--epsilon", metavar="E", help="ε of --private, by job.")
     ] = 1.0,
+    unique: Annotated[
+        str,
+        typer.Option(
+            "--unique",
+            metavar="WHAT",
+            help="Of --private LOG: avoid records that only one user has (by seconds; this looks "
+            "at the log, so that ε holds for the model only), or keep chance hits.",
+        ),
+    ] = "avoid",
     json: JsonOption = False,  # noqa: FBT002
 ) -> None:
     """Draw jobs from a model and write them as a log, ready for `onega simulate`."""
     from onega.traces.writing import write
 
-    fitted = _private(model, epsilon, procs, seed) if private else _model(model)
+    if unique not in UNIQUE:
+        raise ModelError(f"no --unique {unique!r}; {suggest(unique, UNIQUE)}")
+    if private:
+        fitted, log = _private(model, epsilon, procs, seed)
+    else:
+        fitted, log = _model(model), None
     drawn = fitted.sample(jobs, rng=seed, load=load, cluster=procs)
+    if log is not None and unique == "avoid":
+        from onega.models.private import avoid_single_users
+
+        drawn = avoid_single_users(drawn, log, rng=child(seed, 9))
     write(drawn, out)
     for line in drawn.meta.provenance:
         remark(line)
@@ -77,22 +99,25 @@ def sample(
         )
 
 
-def _private(given: Path, epsilon: float, procs: int | None, seed: int | None) -> WorkloadModel:
-    """Fit a log under differential privacy; a model of that kind is taken as it is."""
+def _private(
+    given: Path, epsilon: float, procs: int | None, seed: int | None
+) -> tuple[WorkloadModel, Workload | None]:
+    """Fit a log under differential privacy, and return both; a model of that kind as it is."""
     from onega.models.base import load
     from onega.models.private import Private
 
     if given.suffix == ".json":
         found = load(given)
         if isinstance(found, Private):
-            return found
+            return found, None
         raise ModelError(
             f"{given} is a {found.KIND} model, whose parameters hold values of its log; "
             "--private takes the log itself, or a model of onega fit private"
         )
     # The noise must not be the sample's own numbers, nor known: a seed is for trying things out.
     noise = None if seed is None else seed + 1
-    return Private.fit(read_trace(given, procs=procs), rng=noise, epsilon=epsilon)
+    log = read_trace(given, procs=procs)
+    return Private.fit(log, rng=noise, epsilon=epsilon), log
 
 
 def _model(given: Path) -> WorkloadModel:

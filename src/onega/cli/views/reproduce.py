@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,9 +15,16 @@ from onega.cli.options import (
     JsonOption,
     MapOption,
     ProcsOption,
+    folder_that_can_be,
     read_trace,
 )
-from onega.core.errors import SimulationError
+from onega.cli.scheduling.experiment_options import (
+    ThreadsOption,
+    WorkersOption,
+    chosen_workers,
+    listed,
+)
+from onega.core.errors import ModelError, SimulationError
 
 if TYPE_CHECKING:
     from onega.core.workload.workload import Workload
@@ -35,7 +42,10 @@ OutputOption = Annotated[
 ]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random draws.")]
 
-HELP = "Make the tables and figures of five research documents again, beside the printed values."
+HELP = (
+    "Make the tables and figures of five research documents again, beside the printed values; "
+    "and the table over all workload models."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -46,6 +56,7 @@ def register(app: typer.Typer) -> None:
     group.command(name="rumyantsev-2018")(rumyantsev_2018)
     group.command(name="limits")(limits)
     group.command(name="adequacy")(adequacy)
+    group.command(name="models")(models)
     app.add_typer(group, name="reproduce")
 
 
@@ -189,6 +200,77 @@ def adequacy(
             progress=done,
         )
     _tell(made, output, json=json)
+
+
+def models(
+    traces: LogsArgument = None,
+    models: Annotated[
+        str, typer.Option("--models", metavar="A,B,…", help="Models to judge; 'all'.")
+    ] = "all",
+    seeds: Annotated[
+        int, typer.Option("--seeds", metavar="N", min=1, help="Samples of each model.")
+    ] = 10,
+    halves: Annotated[  # noqa: FBT002
+        bool, typer.Option("--halves", help="Also fit to the first half, judge by the second.")
+    ] = False,
+    trace: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trace",
+            metavar="NAME=FILE[,FILE]",
+            help="A further row: synthetic jobs of a published generator, for one log.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Write models.csv, models.md, models.html; or one page: .html, .md.",
+        ),
+    ] = None,
+    threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    seed: SeedOption = 1,
+    json: JsonOption = False,  # noqa: FBT002
+) -> None:
+    """Judge all workload models by logs: waits under EASY and FCFS, bursts, cycles, copies.
+
+    Each model is fitted to each log and sampled; the log's own weeks, drawn anew, are the floor.
+    """
+    from onega.reproduce.models import reproduce_models, write_models
+
+    if not traces:
+        raise ModelError("reproduce models needs at least one log")
+    if output is not None and output.suffix not in (".html", ".md"):
+        folder_that_can_be(output)
+    rows = dict(_rows(trace or ()))
+    logs = [read_trace(path) for path in traces]
+    published = {name: [read_trace(one) for one in files] for name, files in rows.items()}
+    with progress("judging models", total=1.0) as done:
+        made, table = reproduce_models(
+            logs,
+            models=None if models == "all" else listed("--models", models),
+            traces=published,
+            replicates=seeds,
+            halves=halves,
+            seed=seed,
+            workers=chosen_workers(threads, workers, None),
+            progress=done,
+        )
+    page = output if output is not None and output.suffix in (".html", ".md") else None
+    _tell(made, page, json=json)
+    if output is not None and page is None:
+        remark("written: " + ", ".join(str(one) for one in write_models(made, table, output)))
+
+
+def _rows(given: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    for text in given:
+        name, _, files = text.partition("=")
+        if not (name and files):
+            raise ModelError(f"--trace takes NAME=FILE or NAME=FILE,FILE, got {text!r}")
+        yield name, files.split(",")
 
 
 def _optional(path: Path | None, format: str | None, procs: int | None) -> Workload | None:

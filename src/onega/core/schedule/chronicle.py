@@ -1,4 +1,4 @@
-"""What a detailed run tells beyond starts and ends: states, attempts, an event log, who slept."""
+"""What a detailed run records beside starts and ends: states, attempts, events, sleep."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from onega.kernels.machine.codes import DOWN, EVENT_NAMES, IDLE, STATE_NAMES, WA
 
 STATES: Final = pl.Enum(STATE_NAMES)
 """Final states of jobs. ``completed``; ``timeout``: ended at its limit; ``cancelled``: left the
-queue without having started; ``killed``: ended by somebody while it ran; ``lost``: interrupted for
+queue without having started; ``killed``: cancelled while it ran; ``lost``: interrupted for
 good; ``dropped``: never submitted, because the job it depends on didn't end well; ``unstarted``: it
 still waited when nothing could happen any more."""
 
@@ -63,7 +63,7 @@ class Stretches:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Stretches of processors without a job, as the kernel tells them (see `Outcome`)."""
+    """Stretches of processors without a job, as the kernel returns them (see `Outcome`)."""
 
     kind: Ints
     since: Floats
@@ -104,7 +104,7 @@ class Chronicle(Protocol):
 
     @property
     def submitted(self) -> npt.NDArray[np.bool_]:
-        """Which rows came into the system at all: not who was dropped, or cancelled before."""
+        """Which jobs entered the system: not those dropped, or cancelled before submission."""
 
     @property
     def lost_work(self) -> Floats:

@@ -16,6 +16,7 @@ import polars as pl
 from onega.core.errors import ScheduleError
 from onega.core.schedule.measures import JOB_MEASURES, job_means
 from onega.core.workload.report import Finding, Report, examples
+from onega.core.workload.schema import NUMBERED
 from onega.core.workload.workload import Workload
 
 
@@ -50,8 +51,7 @@ def comparable_jobs(log: Workload, procs: int | None = None) -> tuple[Workload, 
             "observed waits are what a simulation is compared with"
         )
     if kept.table["job"].is_duplicated().any():
-        numbered = pl.int_range(1, len(kept) + 1, dtype=pl.Int64).alias("job")
-        kept = kept.with_columns(numbered, note="jobs numbered anew: ids were not unique")
+        kept = kept.with_columns(NUMBERED, note="jobs numbered anew: ids were not unique")
     return kept, Report.of(findings)
 
 

@@ -37,8 +37,8 @@ def working_pieces(schedule: Schedule) -> tuple[Ints, Floats, Floats]:
     return schedule.service_pieces()
 
 
-def apart(schedule: Schedule) -> list[NonworkingPower]:
-    """Return who sleeps, wakes up or is down, clipped to the run."""
+def nonworking(schedule: Schedule) -> list[NonworkingPower]:
+    """Return the stretches in which processors sleep, wake up or are down, clipped to the run."""
     if schedule.chronicle is None:
         return []
     parts, sleep = schedule.chronicle.parts, schedule.cluster.sleep
@@ -99,7 +99,7 @@ def power_series(schedule: Schedule, time: Floats) -> pl.Series:
     idle = np.array(schedule.cluster.power.at(_levels(schedule))[1])[schedule.rates.at(time)]
     drawn = busy_power(schedule, time)
     drawn += (schedule.cluster.procs - _working(schedule, time)) * idle
-    for one in apart(schedule):
+    for one in nonworking(schedule):
         some = one.stretches
         counts = count_over(time, some.since, some.until, some.count)
         watts = count_over(time, some.since, some.until, some.count * one.watts)
@@ -126,7 +126,7 @@ def energy_totals(schedule: Schedule, first: float, last: float) -> dict[str, fl
     idle_energy = schedule.cluster.procs * float(from_first)
     idle_energy -= _idle_of(schedule, start, end, procs)
     extra = {}
-    for one in (_clipped(one, first, last) for one in apart(schedule)):
+    for one in (_clipped(one, first, last) for one in nonworking(schedule)):
         some = one.stretches
         idle_energy -= _idle_of(schedule, some.since, some.until, some.count)
         if one.name != "down":

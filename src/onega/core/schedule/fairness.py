@@ -1,4 +1,4 @@
-"""Who waits, and who gets the machine: measures by user or group, and Jain's index."""
+"""How waits and the machine are shared: measures by user or group, and Jain's index."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MEASURES = ("share_of_area", "mean_wait", "mean_bounded_slowdown")
 def jain(values: npt.ArrayLike) -> float:
     """(Σx)² / (n Σx²): 1 if all are equal, 1/n if one has everything (Jain, Chiu, Hawe 1984).
 
-    1 for all zeros (nobody waits: nobody is treated worse); NaN for no values.
+    1 if all values are 0 (no job waits, so no user is treated worse); NaN for no values.
     """
     x = np.asarray(values, dtype=np.float64)
     x = x[np.isfinite(x)]

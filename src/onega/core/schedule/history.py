@@ -37,14 +37,14 @@ class RateHistory:
 
     @classmethod
     def constant(cls, since: float, rate: float = 1.0) -> RateHistory:
-        """One rate for ever."""
+        """Return the history of a rate that never changes."""
         return cls(np.array([since]), np.array([0], np.int64), (rate,))
 
     @classmethod
     def joined(
         cls, first: float, times: Floats, levels: Ints, rates: tuple[float, ...]
     ) -> RateHistory:
-        """Join changes of level; several at one instant are one, no change at all is none."""
+        """Return the history of changes of level; several at one instant count as one."""
         since = np.concatenate([[first], times])
         level = np.concatenate([np.zeros(1, np.int64), levels])
         last_of_instant = np.concatenate([since[1:] > since[:-1], [True]])

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from onega.core.schedule.chronicle import STATES
-from onega.core.schedule.energy import apart, energy_totals, job_energies
+from onega.core.schedule.energy import energy_totals, job_energies, nonworking
 from onega.core.schedule.system import on_processors, presence, wasted_capacity
 from onega.core.types import Floats
 from onega.core.workload.columns import fixed
@@ -41,7 +41,7 @@ def service_times(schedule: Schedule) -> Floats:
 
 
 def job_measures(schedule: Schedule, *, started: bool = False) -> tuple[Floats, Floats]:
-    """`JOB_MEASURES` of all jobs, or of those that started: a row each, NaN where there is none.
+    """Return `JOB_MEASURES` of all jobs, or of those that started, a row each (NaN: none).
 
     And their means. The bounded slowdown is max(1, response / max(service, τ)) with τ = 10 s
     (Feitelson and Rudolph 1998).
@@ -115,7 +115,7 @@ def summary(schedule: Schedule) -> dict[str, Any]:
         **machine_measures(schedule, schedule.begin, schedule.last),
         "rate_changes": int(schedule.rates.since.size - 1),
         "limited_jobs": int(np.count_nonzero(schedule.limited)),
-        **_told(schedule, makespan),
+        **_detailed_measures(schedule, makespan),
     }
 
 
@@ -146,9 +146,11 @@ def machine_measures(schedule: Schedule, first: float, last: float) -> dict[str,
 
 
 def job_means(table: Floats, means: Floats) -> dict[str, float]:
-    """Means and quantiles of job measures, given as rows; the row of waits is put out of order."""
+    """Return means and quantiles of job measures, given as rows."""
     named = {f"mean_{name}": float(mean) for name, mean in zip(JOB_MEASURES, means, strict=True)}
-    median, p95, longest = _quantiles(table[JOB_MEASURES.index("wait")], (0.5, 0.95, 1.0))
+    waits = table[JOB_MEASURES.index("wait")]
+    levels = (0.5, 0.95, 1.0)
+    median, p95, longest = np.quantile(waits, levels).tolist() if waits.size else (np.nan,) * 3
     return {
         "mean_wait": named.pop("mean_wait"),
         "median_wait": median,
@@ -156,22 +158,6 @@ def job_means(table: Floats, means: Floats) -> dict[str, float]:
         "max_wait": longest,
         **named,
     }
-
-
-def _quantiles(values: Floats, levels: tuple[float, ...]) -> list[float]:
-    """Quantiles that interpolate linearly, the bits of `numpy.quantile`, which takes longer."""
-    if not values.size:
-        return [np.nan] * len(levels)
-    places = [(values.size - 1) * level for level in levels]
-    below = [int(place) for place in places]
-    above = [min(place + 1, values.size - 1) for place in below]
-    values.partition(sorted({*below, *above}))
-    found = []
-    for place, low, high in zip(places, below, above, strict=True):
-        share, rise = place - low, float(values[high] - values[low])
-        near = float(values[low]) + rise * share
-        found.append(float(values[high]) - rise * (1 - share) if share >= 0.5 else near)
-    return found
 
 
 def _work_done(schedule: Schedule, first: float, last: float) -> float:
@@ -192,8 +178,8 @@ def _work_done(schedule: Schedule, first: float, last: float) -> float:
     return float(weighted_sum(fixed(procs[row]), fixed(done)))
 
 
-def _told(schedule: Schedule, makespan: float) -> dict[str, Any]:
-    """Tell what only a detailed run can: how jobs ended, what was down, asleep, in vain."""
+def _detailed_measures(schedule: Schedule, makespan: float) -> dict[str, Any]:
+    """Return what only a detailed run knows: final states, lost work, time down or asleep."""
     chronicle = schedule.chronicle
     if chronicle is None:
         return {}
@@ -207,7 +193,7 @@ def _told(schedule: Schedule, makespan: float) -> dict[str, Any]:
         )
         if whole > 0
         else np.nan
-        for one in apart(schedule)
+        for one in nonworking(schedule)
     }
     return {
         **{f"{name}_jobs": int(counts.get(name, 0)) for name in STATES.categories},

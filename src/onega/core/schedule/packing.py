@@ -41,7 +41,7 @@ def pack(start: Floats, end: Floats, procs: Ints, size: int) -> Iterator[tuple[i
 
 
 def _take(free: list[Stretch], wanted: int) -> tuple[list[Stretch], int]:
-    """Take the lowest stretch that is long enough, or the lowest processors; tell what lacks."""
+    """Take the lowest stretch that is long enough, or the lowest processors; return the rest."""
     for place, (first, count) in enumerate(free):
         if count >= wanted:
             free[place : place + 1] = [(first + wanted, count - wanted)] if count > wanted else []

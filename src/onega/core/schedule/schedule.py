@@ -85,7 +85,7 @@ class Schedule(Plottable):
             values.setflags(write=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the tables out: they are made again where they are asked for."""
+        """Leave the tables out: they are made again when asked for."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -94,7 +94,7 @@ class Schedule(Plottable):
 
     @classmethod
     def observed(cls, workload: Workload, cluster: Cluster | int | None = None) -> Schedule:
-        """Make the schedule that a log with waits tells of.
+        """Make the schedule that a log with waits records.
 
         Jobs without wait, run time or width are left out and reported. The machine is the log's
         own unless given; without either, the most processors that were ever busy at once.
@@ -212,7 +212,7 @@ class Schedule(Plottable):
 
         Columns ``time, rate, busy, running, waiting, workload, power`` and the loads of
         Rumyantsev et al. (2018):
-        ``potential_load`` = R·(c if somebody waits, else busy), ``effective_load`` = R·busy.
+        ``potential_load`` = R·(c if a job waits, else busy), ``effective_load`` = R·busy.
         """
         return system.system_table(self)
 
@@ -245,7 +245,7 @@ class Schedule(Plottable):
         return measures.summary(self)
 
     def state_at(self, time: float) -> MachineState:
-        """Return who runs and who waits right before ``time``, to start another run from."""
+        """Return the jobs that run or wait right before ``time``, to start another run from."""
         return state_at(self, time)
 
     def to_polars(self) -> pl.DataFrame:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from onega.core.schedule.energy import apart, count_over, power_series
+from onega.core.schedule.energy import count_over, nonworking, power_series
 from onega.core.types import Floats, Ints
 from onega.core.workload.columns import fixed
 
@@ -62,25 +62,25 @@ def system_table(schedule: Schedule) -> pl.DataFrame:
             "power": power_series(schedule, time),
             "potential_load": rate * np.where(waiting > 0, capacity, busy),
             "effective_load": rate * busy,
-            **_apart_counts(schedule, time),
+            **_nonworking_counts(schedule, time),
         }
     )
 
 
 def presence(schedule: Schedule) -> tuple[Floats, Floats]:
-    """Return when jobs came and when they left: jobs that were never submitted did neither."""
+    """Return when jobs came and when they left, of all jobs that were submitted."""
     submit, leave = schedule.workload.column("submit"), schedule.end
     if schedule.chronicle is None:
         return submit, leave
     came = schedule.chronicle.submitted
-    # Who never starts is there to the end, and beyond.
+    # A job that never starts stays in the system to the end, and beyond.
     return submit[came], np.where(np.isnan(leave[came]), np.inf, leave[came])
 
 
 def _other_instants(schedule: Schedule) -> Floats:
     """Return when the rate, the processors that are up, or their power change."""
     times = [schedule.rates.since]
-    for one in apart(schedule):
+    for one in nonworking(schedule):
         times += [one.stretches.since, one.stretches.until]
     if schedule.chronicle is not None:
         attempts = schedule.chronicle.attempts
@@ -89,11 +89,11 @@ def _other_instants(schedule: Schedule) -> Floats:
     return np.concatenate(times)
 
 
-def _apart_counts(schedule: Schedule, time: Floats) -> dict[str, Ints]:
+def _nonworking_counts(schedule: Schedule, time: Floats) -> dict[str, Ints]:
     """Return how many processors are down, asleep and waking, for a detailed run."""
     named = {"down": "down", "sleep": "asleep", "wake": "waking"}
     counts = {}
-    for one in apart(schedule):
+    for one in nonworking(schedule):
         some = one.stretches
         over = count_over(time, some.since, some.until, some.count)
         counts[named[one.name]] = over.round().astype(np.int64)
@@ -101,7 +101,7 @@ def _apart_counts(schedule: Schedule, time: Floats) -> dict[str, Ints]:
 
 
 def _work_left(schedule: Schedule, time: Floats, count: Counter, present: Floats) -> Floats:
-    """Remaining work of all jobs in the system: falls at R for each that is being worked on."""
+    """Return the remaining work of all jobs in the system; it falls at R for each that runs."""
     chronicle, rates = schedule.chronicle, schedule.rates
     if chronicle is None:
         submit = schedule.workload.column("submit")
@@ -118,7 +118,7 @@ def _work_left(schedule: Schedule, time: Floats, count: Counter, present: Floats
         change = count(submit, to_do[came])
         change += count(tries.end, np.maximum(done - tries.saved, 0.0))
         saved = np.bincount(tries.row, tries.saved, len(schedule))
-        # Who leaves takes along what he hasn't done.
+        # A job that leaves takes its unfinished work with it.
         change -= count(leave, np.maximum(to_do - saved, 0.0)[came])
     working = np.cumsum(count(begin) - count(stop))
     rate = np.array(rates.rates)[rates.at(time)]
@@ -130,8 +130,7 @@ def _work_left(schedule: Schedule, time: Floats, count: Counter, present: Floats
 def _waits(schedule: Schedule) -> Waits:
     """Return when waits begin and when they end, each sorted.
 
-    Somebody waits from a submission or a displacement until a start, a resumption or a
-    cancellation.
+    A job waits from its submission or displacement until it starts, resumes or is cancelled.
     """
     from onega.kernels.schedule.measures import Waits
 
@@ -148,7 +147,7 @@ def _waits(schedule: Schedule) -> Waits:
 
 
 def _left_the_queue(schedule: Schedule, leave: Floats) -> npt.NDArray[np.bool_]:
-    """Tell who left while it waited: before its first start, or after an interruption."""
+    """Mark jobs that left while they waited: before a first start, or after an interruption."""
     assert schedule.chronicle is not None
     attempts = schedule.chronicle.attempts
     last = np.full(len(schedule), -np.inf)
@@ -177,7 +176,7 @@ def wasted_capacity(schedule: Schedule, first: float, last: float) -> float:
     rates = schedule.rates
     rate = Rate(fixed(rates.since), *map(fixed, rates.steps(rates.rates)))
     taken = on_processors(schedule)
-    for one in apart(schedule):
+    for one in nonworking(schedule):
         if one.name == "down":
             down = (one.stretches.since, one.stretches.until, one.stretches.count)
             both = map(np.concatenate, zip(taken, down, strict=True))

@@ -122,7 +122,7 @@ class Warmup:
         return f"first {humanise_seconds(self.seconds)}" if self.rule == "time" else self.rule
 
     def decided(self, pilot: list[list[Floats]]) -> Warmup:
-        """Decide MSER-5 from batches[replicate][case] of the pilot's waits: the longest of cases.
+        """Decide MSER-5 from the pilot's waits, batches[replicate][case]; the longest cut counts.
 
         Replicates of different lengths are averaged as far as the shortest goes.
         """

@@ -92,7 +92,7 @@ class Window:
         return Window(max(self.since, first), min(self.until, last), self.kind)
 
     def holds(self, submit: Floats) -> npt.NDArray[np.bool_]:
-        """Tell which submissions are in it; the last of a log counts to the log's own window."""
+        """Mark the submissions inside; the last one of a log belongs to the log's own window."""
         before = submit <= self.until if self.kind == "log" else submit < self.until
         return np.asarray((submit >= self.since) & before)
 

@@ -42,7 +42,7 @@ _RANGES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class SlurmParameters:
-    """What slurmctld's two schedulers do when; the defaults are those of Slurm 22.05.
+    """Parameters of slurmctld's two schedulers; the defaults are those of Slurm 22.05.
 
     Attributes
     ----------

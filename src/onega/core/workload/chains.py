@@ -1,8 +1,8 @@
 """Temporal relations in a log: chains over powers of two, correlations, repeated submissions.
 
-Everything here is a pure function of arrays in the order of submission, after Song (2006)
-(Song, *Workload Modeling for Parallel Computers*), chapter 3. Widths are processors, run times
-seconds; all values must be positive, because their logarithm is taken.
+Everything here is a pure function of arrays in the order of submission, after chapter 3 of Song
+(2006). Widths are processors, run times seconds; all values must be positive, because their
+logarithm is taken.
 
 Checked against the thesis's figures for KTH-SP2 (28467 jobs with a width and a run time): equal
 neighbours 37.6 % (Table 3.1: 37.5 %), cor₀ = 0.04 and cor₁ = 0.14 (Table 3.4), ρ₁ = 0.29 for
@@ -196,14 +196,17 @@ def mean_run_lengths(values: npt.ArrayLike) -> dict[int, tuple[float, float]]:
     return result
 
 
-def successor_means(values: npt.ArrayLike, *, drop_repeats: bool = True) -> dict[float, float]:
-    """Mean value of the successor, for each power-of-two class (Fig. 3.2; Fig. 3.3 with repeats).
+def without_repeats(values: Floats) -> Floats:
+    """1, 1, 1, 2, 2, 5 → 1, 2, 5 (§3.1)."""
+    return values[np.concatenate(([True], values[1:] != values[:-1]))]
 
-    With ``drop_repeats`` runs of one value count once, as the thesis does for widths.
+
+def successor_means(values: npt.ArrayLike) -> dict[float, float]:
+    """Mean value of the successor, for each power-of-two class (Fig. 3.3; Fig. 3.2 for widths).
+
+    The thesis lets runs of one width count once: give `without_repeats` of them.
     """
     series = positive(values)
-    if drop_repeats:
-        series = series[np.concatenate(([True], series[1:] != series[:-1]))]
     classes = floor_power(series)[:-1]
     return {float(c): float(series[1:][classes == c].mean()) for c in np.unique(classes)}
 

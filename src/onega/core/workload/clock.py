@@ -7,7 +7,6 @@ from functools import cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import numpy as np
-import polars as pl
 
 from onega.core.types import Floats, Ints
 from onega.core.units import SECONDS
@@ -17,9 +16,13 @@ MONDAY = 978307200.0
 """Unix time of Monday, 1 January 2001, 00:00 UTC: submit = 0 of sampled workloads."""
 
 
+CALENDAR = (-62_135_000_000, 253_402_000_000)
+"""Unix times, in seconds, within the years that Python's calendar has."""
+
+
 @cache
 def time_zones() -> frozenset[str]:
-    """Return the names in the time zone database; to look takes hundreds of files."""
+    """Return the names in the time zone database; cached, as it reads hundreds of files."""
     return frozenset(available_timezones())
 
 
@@ -41,7 +44,7 @@ def local_zone(meta: Meta) -> tuple[tzinfo, str, str]:
 
 
 def local_moment(meta: Meta, seconds: float) -> datetime | None:
-    """Return when ``seconds`` after the epoch is in the machine's own time.
+    """Return the moment ``seconds`` after the epoch, in the machine's own time.
 
     None for a log without an epoch, and for times that no calendar has.
     """
@@ -57,8 +60,12 @@ def utc_offsets(seconds: Ints, zone: tzinfo) -> Ints:
     """Seconds east of Greenwich at each moment.
 
     Most days have one offset, looked up once. On the few days on which it changes, it is looked up
-    for every quarter of an hour: zones change at whole quarters only.
+    for every quarter of an hour: zones change at whole quarters only. Beyond the calendar (years 1
+    to 9999) the offset of its ends holds.
     """
+    if isinstance(zone, timezone):
+        return np.full(seconds.size, int(zone.utcoffset(None).total_seconds()))
+    seconds = np.clip(seconds, *CALENDAR)
     days, place = np.unique(seconds // 86400, return_inverse=True)
     begin = _looked_up(days * 86400, zone)
     changing = (begin != _looked_up((days + 1) * 86400, zone))[place]
@@ -85,9 +92,7 @@ def week_clock(submit: Floats, meta: Meta) -> Floats:
     if meta.epoch is None or times.size == 0:
         return times
     moments = times + meta.epoch
-    offset = np.full(times.size, meta.utc_offset or 0.0)
-    if meta.timezone is not None:
-        offset = _zone_offsets(moments, meta.timezone, offset)
+    offset = utc_offsets(np.floor(moments).astype(np.int64), local_zone(meta)[0])
     origin = np.floor((meta.epoch + offset[0] - MONDAY) / SECONDS["w"]) * SECONDS["w"] + MONDAY
     local = moments + offset - origin
     ordered: Floats = np.maximum.accumulate(local) if np.all(np.diff(times) >= 0) else local
@@ -97,15 +102,3 @@ def week_clock(submit: Floats, meta: Meta) -> Floats:
 def week_origin(meta: Meta) -> float:
     """Where submit = 0 lies in the week: seconds after a Monday's midnight, local time."""
     return float(week_clock(np.zeros(1), meta)[0])
-
-
-def _zone_offsets(moments: Floats, zone: str, default: Floats) -> Floats:
-    """Seconds east of Greenwich at each moment; the default where the zone isn't known."""
-    seconds = pl.Series(np.floor(moments).astype(np.int64))
-    try:
-        utc = pl.from_epoch(seconds, time_unit="s").dt.replace_time_zone("UTC")
-        local = utc.dt.convert_time_zone(zone).dt.replace_time_zone(None)
-    except pl.exceptions.PolarsError:
-        return default
-    shift = local.dt.epoch("s").to_numpy() - seconds.to_numpy()
-    return np.asarray(shift, dtype=np.float64)

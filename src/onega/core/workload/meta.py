@@ -67,5 +67,5 @@ class Meta:
         return replace(self, provenance=(*self.provenance, step), **changes)
 
     def facts(self) -> tuple[object, ...]:
-        """Return what two equal workloads share: not where they come from, but what they say."""
+        """Return what has to be equal in equal workloads: times and machine, not the source."""
         return (self.epoch, self.timezone, self.utc_offset, self.procs, self.nodes)

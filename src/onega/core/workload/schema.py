@@ -61,8 +61,18 @@ name of the resource (``demand_gpus``), as float64, for the whole job. ``demand_
 number of nodes that a job had."""
 
 
+NUMBERED: Final = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("job")
+"""Ids from 1 in the order of the rows."""
+
+
+def renumbered(table: pl.DataFrame, *emptied: str) -> pl.DataFrame:
+    """Return the jobs numbered from 1, without ``after`` (old ids) and the ``emptied`` columns."""
+    empty = [pl.lit(None, dtype=JOB_TABLE[name]).alias(name) for name in ("after", *emptied)]
+    return table.with_columns(NUMBERED, *empty)
+
+
 def demand_names(columns: Iterable[str]) -> tuple[str, ...]:
-    """Return the resources that some of a table's columns are demands of, in their order."""
+    """Return the resources that a table has columns of demands for, in their order."""
     return tuple(name.removeprefix(DEMAND) for name in columns if is_demand(name))
 
 

@@ -26,7 +26,7 @@ def frame_of(table: TableLike, needed: Iterable[str], name: str) -> pl.DataFrame
 
 
 def not_amounts(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Tell which values are no amounts: negative, or neither 0 nor in `SMALLEST` … `LARGEST`."""
+    """Mark values that are no amounts: negative, or neither 0 nor in `SMALLEST` … `LARGEST`."""
     return (values < 0) | (values > LARGEST) | ((values > 0) & (values < SMALLEST))
 
 

@@ -1,4 +1,4 @@
-"""Whose result a user had before he submitted again: the last of his jobs that had ended."""
+"""The job whose result a user had seen before submitting again: the last that had ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def last_finished(user: Ints, submit: Floats, end: Floats, within: float) -> Int
     Parameters
     ----------
     user
-        Who submitted; a negative number stands for nobody, whose jobs follow nothing.
+        Number of the user of each job; negative: unknown, and the job follows no other.
     submit, end
         Seconds.
     within

@@ -19,9 +19,11 @@ from onega.core.workload.schema import (
     DEMAND,
     JOB_TABLE,
     NAMED,
+    NUMBERED,
     REQUIRED,
     demand_names,
     is_demand,
+    renumbered,
 )
 from onega.core.workload.tables import AMOUNT, TableLike, not_amounts
 
@@ -58,7 +60,7 @@ class Workload:
         object.__setattr__(self, "_made", {})
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what was made of the workload: it is made again where it is asked for."""
+        """Leave out cached results: they are made again when asked for."""
         return {"table": self.table, "meta": self.meta}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -82,9 +84,7 @@ class Workload:
                 shift = part.meta.epoch - first.epoch
             tables.append(table.with_columns(pl.col("submit") + shift))
         joined = pl.concat(tables, how="diagonal").sort("submit", maintain_order=True)
-        ids = pl.int_range(1, joined.height + 1, dtype=pl.Int64, eager=True).alias("job")
-        # Ids change, so references between jobs would point at strangers.
-        joined = joined.with_columns(ids, pl.lit(None, dtype=pl.Int64).alias("after"))
+        joined = renumbered(joined)
         sizes = [part.meta.procs for part in parts if part.meta.procs is not None]
         note = f"concat of {len(parts)} workloads, {joined.height} jobs"
         return cls(joined, first.noting(note, procs=max(sizes, default=None), labels=labels))
@@ -140,7 +140,7 @@ class Workload:
         return self.cached((Workload.submissions,), make)
 
     def cached(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
-        """Return what ``make`` makes of this workload, made at the first call with this key.
+        """Return the result of ``make``, which is called once for each key and then cached.
 
         The key is a function and all that its result depends on beside the workload. The result is
         kept as long as the workload, for all runs of it on any thread, and must not be changed.
@@ -227,7 +227,7 @@ class Workload:
         """Rows by submission.
 
         A table that is sorted already keeps its order at equal submissions. In one that isn't, the
-        order of rows says nothing about who came first, but ids do: they are given at submission.
+        order of rows doesn't tell which job came first, but ids do: they are given at submission.
         """
         if self.table["submit"].is_sorted():
             return self
@@ -310,9 +310,7 @@ def _columns(frame: pl.DataFrame) -> Sequence[pl.Expr | pl.Series]:
         if name in frame.columns:
             columns.append(_cast(frame[name], dtype))
         elif name == "job":
-            columns.append(
-                pl.int_range(1, frame.height + 1, dtype=pl.Int64, eager=True).alias("job")
-            )
+            columns.append(NUMBERED)
         else:
             columns.append(pl.lit(None, dtype=dtype).alias(name))
     return columns
@@ -329,7 +327,7 @@ def _cast(values: pl.Series, dtype: pl.DataType | type[pl.DataType]) -> pl.Serie
 
 
 def _is_fine(frame: pl.DataFrame) -> bool:
-    """Tell quickly whether there is anything for `_check` to find."""
+    """Return True if `_check` would find nothing, by a quick look."""
     submit, runtime = frame["submit"], frame["runtime"]
     times = [np.abs(column.to_numpy()) <= LONGEST for column in (submit, runtime)]
     known = [frame.height, frame.height - runtime.null_count()]

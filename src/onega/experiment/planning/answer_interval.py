@@ -42,7 +42,7 @@ class AnswerInterval:
     level: float
 
 
-def order_statistics(n: int, confidence: float, level: float = LEVEL) -> tuple[int, int, float]:
+def order_statistics(n: int, confidence: float) -> tuple[int, int, float]:
     """Return l, u and P(l ≤ K < u) for K ~ B(n, confidence); u is n if fewer won't do.
 
     Examples
@@ -52,7 +52,7 @@ def order_statistics(n: int, confidence: float, level: float = LEVEL) -> tuple[i
     """
     from scipy.special import bdtr
 
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     low = max(k for k in range(1, n + 1) if k == 1 or bdtr(k - 1, n, confidence) <= tail)
     high = next((k for k in range(low + 1, n) if 1 - bdtr(k - 1, n, confidence) <= tail), n)
     covered = float(bdtr(high - 1, n, confidence) - bdtr(low - 1, n, confidence))

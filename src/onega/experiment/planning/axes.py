@@ -81,7 +81,7 @@ class Axis:
     group: int = 0
 
     def value(self, place: int) -> int | float:
-        """Return what a place stands for."""
+        """Return the number of processors or nodes, or the factor of the load, at a place."""
         return round(place * LOAD_STEP, 10) if self.vary == "load" else place
 
     def case(self, first: Case, place: int) -> Case:

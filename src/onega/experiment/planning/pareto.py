@@ -28,7 +28,7 @@ from onega.core.machine.sleep import Sleep
 from onega.core.plotting import Plottable
 from onega.core.policy import Policy
 from onega.core.renamed import renamed
-from onega.core.rng import Rng, describe_seed
+from onega.core.rng import Rng
 from onega.core.schedule.warmup import Warmup
 from onega.core.types import Floats, Progress
 from onega.experiment.planning.targets import Measure, Target, parse_targets, whole_run
@@ -103,7 +103,7 @@ class TradeOff(Plottable):
         return tuple(self.names[place] for place in on[np.argsort(cost[on], kind="stable")])
 
     def choices(self) -> dict[str, str]:
-        """Return the choices worth naming: what each is called → the machine."""
+        """Return the machines worth naming, by what each is best at."""
         cost, pain = self.means()
         front = self.front()
         places = np.array([self.names.index(name) for name in front])
@@ -256,8 +256,7 @@ def trade_off(
         tell = progress
         trials.progress = lambda done: tell(done / total)
     found = trials.run_cases(experiment.cases)
-    note = f"{replicates} replicates of {draws.describe()}, rng={describe_seed(draws.seed)}"
-    together = collect(trials.experiment, found, level=confidence, provenance=(note,))
+    together = collect(trials.experiment, found, level=confidence)
     return TradeOff(
         dict(machines), together, *axes, targets, trials.judge_all(found), confidence, trials.runs
     )
@@ -373,7 +372,7 @@ def _short(k: float) -> str:
 
 
 def settings(machine: Cluster) -> dict[str, Any]:
-    """Return what tells machines of a grid apart."""
+    """Return the settings in which machines of a grid differ."""
     control = machine.rates
     return {
         "rates": "/".join(f"{rate:g}" for rate in control.rates),

@@ -14,7 +14,7 @@ from onega.core.machine.cluster import Cluster
 from onega.core.plotting import Plottable
 from onega.core.policy import Policy
 from onega.core.renamed import renamed
-from onega.core.rng import Rng, describe_seed
+from onega.core.rng import Rng
 from onega.core.schedule.warmup import Warmup
 from onega.experiment.planning.answer_interval import AnswerInterval, answer_interval
 from onega.experiment.planning.axes import Axis, demand, load_axis, node_axis, size_axis
@@ -276,7 +276,7 @@ def _group(machine: Cluster, number: str) -> int:
 
 
 def _machine(draws: Draws, cluster: Cluster | int | None, vary: str, load: float) -> Cluster:
-    """Return the machine; where its size is asked for and unknown, begin at what the work needs."""
+    """Return the machine; if its size is sought and unknown, the smallest for the work."""
     if cluster is None and draws.procs is None and vary == "procs":
         return Cluster(demand(draws, 1, load).smallest)
     return machine_of(draws, cluster)
@@ -360,7 +360,6 @@ def _search(trials: Trials, axis: Axis, first: Case) -> Plan:
 
 
 def _common(trials: Trials, first: Case) -> dict[str, Any]:
-    draws = trials.experiment.draws
     return {
         "confidence": None if trials.rule == "value" else trials.confidence,
         "rule": trials.rule,
@@ -368,9 +367,7 @@ def _common(trials: Trials, first: Case) -> dict[str, Any]:
         "policy": str(first.policy),
         "load": first.load,
         "warmup": trials.experiment.warmup,
-        "provenance": (
-            f"up to {trials.n} replicates of {draws.describe()}, rng={describe_seed(draws.seed)}",
-        ),
+        "provenance": (f"up to {trials.n} replicates of {trials.experiment.draws}",),
     }
 
 

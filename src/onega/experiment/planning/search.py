@@ -76,7 +76,7 @@ def _walk(
     while_met: bool,
     stop: Callable[[int], bool] = lambda place: False,
 ) -> tuple[int, int | None]:
-    """Go on as long as the answer stays; return the last such place, and the first other one."""
+    """Step towards ``end`` while the answer stays; return the last such place and the next."""
     taken = 0
     while place != end and not stop(place):
         stride = strides[min(taken, len(strides) - 1)]

@@ -202,7 +202,7 @@ class Measure:
 
     @property
     def suffered(self) -> bool:
-        """Whether it is something jobs suffer from a full machine: less is better."""
+        """Whether a full machine makes it larger (waits, slowdowns): less is better."""
         return self.statistic != "run" and self.of in SUFFERED
 
     def evaluate(self, schedule: Schedule, keep: npt.NDArray[np.bool_] | None = None) -> float:
@@ -294,7 +294,7 @@ class Target:
 
     @property
     def upper(self) -> bool:
-        """Whether the limit is one from above."""
+        """Whether the limit is an upper one."""
         return self.sign.startswith("<")
 
     def holds(self, values: npt.ArrayLike) -> npt.NDArray[np.bool_]:

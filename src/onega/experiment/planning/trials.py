@@ -35,7 +35,7 @@ CLEAR: Final = 0.999
 """Level at which the first replicates decide alone."""
 
 LONGEST_WAIT: Final = Measure("max", "wait")
-"""Measured in every trial: where nobody waits, more processors change nothing."""
+"""Measured in every trial: where no job waits, more processors change nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +169,7 @@ class Trials:
         return tuple(self.judge(case.name, values[:, at]) for at, case in enumerate(cases))
 
     def judge(self, at: int | float | str, values: Floats) -> Trial:
-        """Say what the replicates' values[replicate, measure] tell about the targets."""
+        """Judge the targets by the replicates' values[replicate, measure]."""
         columns = [self._column(values, target.measure) for target in self.targets]
         bounds = [self._bounds(column) for column in columns]
         supports = tuple(map(self._support, self.targets, columns))
@@ -229,7 +229,7 @@ class Trials:
         return bool(ends[0] == ends[1])
 
     def _counting(self, *, searched_only: bool) -> tuple[bool, ...]:
-        """Mark the targets that count; all of them where none is searched by."""
+        """Mark the targets that count: those of the search, or all where there are none."""
         if searched_only and any(self.searched):
             return self.searched
         return (True,) * len(self.targets)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 
 from onega.core.errors import ExperimentError, suggest
-from onega.core.rng import Rng, child, generator, seed_sequence
+from onega.core.rng import Rng, child, describe_seed, generator, seed_sequence
 from onega.core.workload.workload import Workload
 from onega.experiment.replicates.resampling import By, resample, whole_weeks
 from onega.experiment.stability.saturation import Samples
@@ -128,8 +128,11 @@ class Draws:
         """Return the seed of what is random in simulations of workload k."""
         return child(self.seed, k, _RUN)
 
-    def describe(self) -> str:
-        """Say in words where replicates come from."""
+    def __str__(self) -> str:
+        return f"{self._words()}, rng={describe_seed(self.seed)}"
+
+    def _words(self) -> str:
+        """Say where replicates come from."""
         if isinstance(self.source, Workload):
             name = self.source.meta.source or "a table"
             return name if self.resample == "none" else f"{name}, resampled by {self.resample}"

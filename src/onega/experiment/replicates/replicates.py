@@ -35,7 +35,7 @@ from onega.core.machine.cluster import Cluster
 from onega.core.plotting import Plottable
 from onega.core.policy import KeyFunction, Policy, Priority
 from onega.core.renamed import renamed
-from onega.core.rng import Rng, describe_seed
+from onega.core.rng import Rng
 from onega.core.schedule.warmup import Warmup
 from onega.core.types import Floats, Progress
 from onega.experiment.planning.targets import Measure, Precision
@@ -343,8 +343,7 @@ def replicate(
         options,
     ).deciding_warmup(most, workers)
     found, reached = _run_until(experiment, most, precisions, confidence, workers, progress)
-    note = f"{len(found)} replicates of {draws.describe()}, rng={describe_seed(draws.seed)}"
-    return collect(experiment, found, level=confidence, reached=reached, provenance=(note,))
+    return collect(experiment, found, level=confidence, reached=reached)
 
 
 def collect(
@@ -353,9 +352,9 @@ def collect(
     *,
     level: float,
     reached: bool | None = None,
-    provenance: tuple[str, ...] = (),
 ) -> Replicates:
     """Put replicates together."""
+    draws = experiment.draws
     return Replicates(
         policies=tuple(case.name for case in experiment.cases),
         measures=experiment.measures,
@@ -363,9 +362,9 @@ def collect(
         removed=tuple(one.removed for one in found),
         warmup=experiment.warmup,
         level=level,
-        drawn_from=experiment.draws.drawn_from,
+        drawn_from=draws.drawn_from,
         reached=reached,
-        provenance=provenance,
+        provenance=(f"{len(found)} replicates of {draws}",),
     )
 
 

@@ -5,13 +5,13 @@ might as well have happened; how far a measure goes from one to another says how
 can be trusted (Efron 1979; for logs of jobs, Zakay and Feitelson 2013).
 
 **By weeks**: whole weeks, drawn with replacement and put one after the other. Everything within a
-week stays: who came, when, what queue built up. A week is long against a queue's memory, so weeks
-are nearly independent, and the hour of the day and the day of the week stay in place.
+week stays: which users came, when, what queue built up. A week is long against a queue's memory, so
+weeks are nearly independent, and the hour of the day and the day of the week stay in place.
 
-**By users**: users drawn with replacement, each with all his jobs, until the load is the log's own;
-each is moved by a number of whole weeks of his own (round the end), so that two copies of one user
-don't submit the same job at one instant. Days and hours stay in place. More users can be drawn than
-the log has, which is a way to more load that leaves the day 24 hours long.
+**By users**: users are drawn with replacement, each with all their jobs, until the load is the
+log's own; each draw is moved by a random number of whole weeks (round the end), so that two copies
+of one user don't submit the same job at one instant. Days and hours stay in place. More users can
+be drawn than the log has, which is a way to more load that leaves the day 24 hours long.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from onega.core.errors import ExperimentError, suggest
 from onega.core.renamed import renamed
 from onega.core.rng import Rng, describe_seed, generator, seed_sequence
 from onega.core.units import SECONDS, humanise_seconds
+from onega.core.workload.schema import renumbered
 from onega.core.workload.workload import Workload
 
 WEEK: Final = SECONDS["w"]
@@ -82,7 +83,7 @@ def resample(
     draw = _by_weeks if by == "weeks" else _by_users
     table, note = draw(workload, generator(seed), factor)
     return Workload(
-        _renumbered(table),
+        renumbered(table.sort("submit", maintain_order=True), "think", "wait"),
         workload.meta.noting(f"resampled by {by}: {note}, rng={describe_seed(seed)}"),
     )
 
@@ -145,15 +146,15 @@ def _by_users(
     begin = np.cumsum(size) - size
     taken = rows[order[_ranges(begin[drawn], size[drawn])]]
     moved = (submit[taken] - first + np.repeat(shift, size[drawn]) * WEEK) % (weeks * WEEK)
-    people = log.table[taken].with_columns(
+    by_users = log.table[taken].with_columns(
         submit=first + moved,
         user=pl.Series(np.repeat(np.arange(1, drawn.size + 1), size[drawn]), dtype=pl.Int32),
     )
-    nobody = log.table.filter(pl.col("user").is_null())
+    unknown = log.table.filter(pl.col("user").is_null())
     note = f"{drawn.size} users drawn of {names.size}, {taken.size} jobs, load × {factor:g}"
-    if nobody.height:
-        note += f"; {nobody.height} jobs without a user kept as they are"
-    return pl.concat([people, nobody]), note
+    if unknown.height:
+        note += f"; {unknown.height} jobs without a user kept as they are"
+    return pl.concat([by_users, unknown]), note
 
 
 def _draw_until(
@@ -169,7 +170,7 @@ def _draw_until(
     while True:
         one = int(stream.integers(weight.size))
         moved = int(stream.integers(weeks))
-        # The last one may take the load further away than it is without him.
+        # The last draw may take the load further away from what is wanted than it is without it.
         if total + weight[one] - wanted > wanted - total and users:
             break
         users.append(one)
@@ -184,14 +185,3 @@ def _ranges(begin: npt.NDArray[np.int64], size: npt.NDArray[np.int64]) -> npt.ND
     """Join begin[i] … begin[i]+size[i]−1 over all i."""
     start = np.repeat(begin - (np.cumsum(size) - size), size)
     return start + np.arange(int(size.sum()))
-
-
-def _renumbered(table: pl.DataFrame) -> pl.DataFrame:
-    """Sort by submission, number from 1, and empty what spoke of the old order."""
-    ordered = table.sort("submit", maintain_order=True)
-    return ordered.with_columns(
-        pl.int_range(1, ordered.height + 1, dtype=pl.Int64, eager=True).alias("job"),
-        pl.lit(None, dtype=pl.Int64).alias("after"),
-        pl.lit(None, dtype=pl.Float64).alias("think"),
-        pl.lit(None, dtype=pl.Float64).alias("wait"),
-    )

@@ -28,7 +28,7 @@ from onega.core.workload.workload import Workload
 from onega.kernels.pool.recursion import Customers, concurrent, make_vector
 from onega.queueing.constant import LARGEST
 from onega.queueing.estimates import usable_jobs
-from onega.queueing.intervals import batch_half_width
+from onega.queueing.intervals import factor_interval
 from onega.queueing.verdict import Usable
 
 BUDGET: Final = 500_000
@@ -151,12 +151,11 @@ class OwnOrder:
         if between.mean() <= 0:
             return None
         influence = between / between.mean() - self.gaps / self.gaps.mean()
-        reach = math.exp(batch_half_width(influence, confidence))
-        return ratio / reach, ratio * reach
+        return factor_interval(ratio, influence, confidence)
 
 
 def _repeats(start: Floats, size: int, longest: float) -> bool:
-    """Tell whether the last copy starts all its jobs as the one before, later by one time.
+    """Return True if the last copy starts its jobs as the one before did, all later by one time.
 
     If no job runs as long as a copy takes, jobs of one copy alone are in service when its last one
     starts; then the next copy finds what the last one found, and does the same.

@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from onega.core.errors import QueueingError
 from onega.core.intervals import mean_interval
 from onega.core.rng import Rng, child, generator, seed_sequence
-from onega.core.types import Floats, Progress
+from onega.core.types import Progress
+from onega.core.workload.schema import renumbered
 from onega.core.workload.workload import Workload
 from onega.queueing.estimates import usable_jobs
 from onega.queueing.intervals import check_confidence
@@ -159,48 +159,9 @@ def saturated_throughput(
     return _measure(span, plan, mean_work, rng)
 
 
-def saturated_resources(
-    needs: npt.ArrayLike,
-    probs: npt.ArrayLike,
-    capacity: npt.ArrayLike,
-    *,
-    runtimes: Callable[[npt.NDArray[np.int64], np.random.Generator], Floats] | None = None,
-    precision: float = 0.01,
-    confidence: float = 0.95,
-    jobs: int = 5000,
-    rng: Rng = None,
-) -> Saturation:
-    """Measure the FCFS throughput of jobs that need several resources at once.
-
-    Parameters
-    ----------
-    needs, probs, capacity
-        As in `onega.queueing.constant.multiresource_constant`, which is exact for one exponential
-        law of run times.
-    runtimes
-        A function of (classes of the jobs, generator) that draws their run times; exponential of
-        mean 1 by default.
-    """
-    from onega.kernels.queueing.saturated_fcfs import saturated_starts
-    from onega.queueing.constant import multiresource_constant
-
-    table = np.atleast_2d(np.asarray(needs, dtype=np.int64))
-    share = np.asarray(probs, dtype=np.float64)
-    room = np.asarray(capacity, dtype=np.int64)
-    multiresource_constant(table, share, room.tolist())  # refuses what makes no sense
-
-    def span(n: int, stream: np.random.Generator) -> tuple[float, float]:
-        kind = stream.choice(share.size, 2 * n, p=share / share.sum())
-        length = stream.exponential(1.0, 2 * n) if runtimes is None else runtimes(kind, stream)
-        starts = saturated_starts(table[kind], np.asarray(length, dtype=np.float64), room)
-        return float(starts[-1] - starts[n - 1]), float(n)
-
-    return _measure(span, _Plan(jobs, precision, confidence), None, rng)
-
-
 @dataclass(frozen=True)
 class _Plan:
-    """How long a run is, how exact the answer has to be, and whom to tell how far it is."""
+    """How long a run is, how exact the answer has to be, and where progress is reported."""
 
     jobs: int
     precision: float
@@ -255,7 +216,7 @@ def _measure(span: Span, plan: _Plan, mean_work: float | None, rng: Rng) -> Satu
 def _drawer(
     source: Source, mean_runtime: float | Mapping[int, float] | None, law: RuntimeLaw | str
 ) -> tuple[Draw, float | None]:
-    """Return what draws jobs, and their mean work if it is known."""
+    """Return a function that draws jobs, and their mean work if it is known."""
     if isinstance(source, Workload):
         jobs = usable_jobs(source)
         return _from_log(source), float(np.mean(jobs.procs * jobs.runtimes))
@@ -287,20 +248,12 @@ def _from_log(log: Workload) -> Draw:
 
 
 def _at_once(table: pl.DataFrame) -> Workload:
-    """Put all jobs into the queue at time 0; they wait for nobody else."""
-    ids = pl.int_range(1, table.height + 1, dtype=pl.Int64, eager=True).alias("job")
-    return Workload(
-        table.with_columns(
-            ids,
-            pl.lit(0.0).alias("submit"),
-            pl.lit(None, dtype=pl.Int64).alias("after"),
-            pl.lit(None, dtype=pl.Float64).alias("think"),
-        )
-    )
+    """Put all jobs into the queue at time 0, without dependences between them."""
+    return Workload(renumbered(table, "think").with_columns(submit=pl.lit(0.0)))
 
 
 def _length(source: Source, draw: Draw, procs: int, rng: Rng) -> int:
-    """Twenty times the jobs that fit side by side; of a log up to `LONG`."""
+    """Return n: twenty times the jobs that fit side by side; of a log up to `LONG`."""
     widths = draw(1000, generator(child(rng, 2**31))).column("procs")
     fitting = int(max(1000, 20 * procs / float(np.mean(widths))))
     return max(fitting, min(LONG, len(source))) if isinstance(source, Workload) else fitting

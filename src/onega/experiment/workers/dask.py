@@ -22,7 +22,7 @@ FEWEST: Final = 64
 """Tasks that are handed out at least, because more workers may join."""
 
 LOOK: Final = 2.0
-"""Seconds between looks at who is there."""
+"""Seconds between looks at which workers are there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Dask:
         try:
             threads = _meet(client)
             watch = _Watch(client, threads)
-            with _luggage(client, function, shared) as name:
+            with _shared_plugin(client, function, shared) as name:
                 for task in flow(
                     lambda item: _submit(client, name, item),
                     items,
@@ -80,28 +80,28 @@ class Dask:
 
 
 @contextlib.contextmanager
-def _luggage(client: Any, function: Function, shared: Any) -> Iterator[str]:  # noqa: ANN401
+def _shared_plugin(client: Any, function: Function, shared: Any) -> Iterator[str]:  # noqa: ANN401
     """Give every worker what it needs for all tasks, and take it away again."""
-    from onega.experiment.workers.dask_plugin import Luggage, abandoned
+    from onega.experiment.workers.dask_plugin import SharedPlugin, abandoned
 
     for name in client.run_on_scheduler(abandoned):
         client.unregister_worker_plugin(name)
-    luggage = Luggage(client.id, function, shared)
-    client.register_plugin(luggage)
+    plugin = SharedPlugin(client.id, function, shared)
+    client.register_plugin(plugin)
     try:
-        yield luggage.name
+        yield plugin.name
     finally:
-        client.unregister_worker_plugin(luggage.name)
+        client.unregister_worker_plugin(plugin.name)
 
 
 def _submit(client: Any, name: str, item: Any) -> Any:  # noqa: ANN401
-    from onega.experiment.workers.dask_plugin import do
+    from onega.experiment.workers.dask_plugin import run_task
 
-    return client.submit(do, name, item, pure=False)
+    return client.submit(run_task, name, item, pure=False)
 
 
 def _meet(client: Any) -> dict[str, int]:  # noqa: ANN401
-    """Wait for a worker; check that all are of this version. Return their threads."""
+    """Wait for a worker, check that all have this version, and return their threads."""
     if not client.nthreads():
         _say("the Dask cluster has no worker yet; waiting for one")
         client.wait_for_workers(1)
@@ -122,7 +122,7 @@ def _meet(client: Any) -> dict[str, int]:  # noqa: ANN401
 
 
 class _Watch:
-    """Says who went away, looking not too often."""
+    """Warns of workers that went away, looking not too often."""
 
     def __init__(self, client: Any, threads: dict[str, int]) -> None:  # noqa: ANN401
         self._client = client
@@ -130,7 +130,7 @@ class _Watch:
         self._looked = time.monotonic()
 
     def look(self) -> None:
-        """Look, if it is time to."""
+        """Warn of workers that are gone, if the last look was `LOOK` seconds ago."""
         now = time.monotonic()
         if now - self._looked < LOOK:
             return
@@ -146,7 +146,7 @@ def _say(what: str) -> None:
 
 
 def _named(task: Finished) -> Finished:
-    """Call the error of a task whose workers die by its name."""
+    """Turn Dask's errors for a task whose workers died into `WorkerDied`."""
     from distributed import CancelledError, KilledWorker
 
     if not isinstance(task.error, KilledWorker | CancelledError):

@@ -18,8 +18,8 @@ PREFIX: Final = "onega|"
 _kept: dict[str, tuple[Function, Any]] = {}
 
 
-class Luggage(WorkerPlugin):  # type: ignore[misc]
-    """A function and what its tasks share, under a name that says whose they are."""
+class SharedPlugin(WorkerPlugin):  # type: ignore[misc]
+    """A function and what its tasks share, under a name that tells the client."""
 
     def __init__(self, client: str, function: Function, shared: Any) -> None:  # noqa: ANN401
         self.name = f"{PREFIX}{client}"
@@ -30,17 +30,17 @@ class Luggage(WorkerPlugin):  # type: ignore[misc]
         _kept[self.name] = self.content
 
     def teardown(self, worker: Any) -> None:  # noqa: ANN401
-        """Forget it."""
+        """Forget the content."""
         _kept.pop(self.name, None)
 
 
-def do(name: str, item: Any) -> Any:  # noqa: ANN401
+def run_task(name: str, item: Any) -> Any:  # noqa: ANN401
     """Do one task on a worker."""
     function, shared = _kept[name]
     return call(function, item, shared)
 
 
 def abandoned(dask_scheduler: Any) -> list[str]:  # noqa: ANN401
-    """Run on the scheduler: names of luggage whose owners are gone (killed, say)."""
+    """Run on the scheduler: names of plugins whose clients are gone (killed, say)."""
     names = [name for name in dask_scheduler.worker_plugins if name.startswith(PREFIX)]
     return [name for name in names if name.removeprefix(PREFIX) not in dask_scheduler.clients]

@@ -27,7 +27,7 @@ from onega.experiment.workers.workers import (
     call,
     checked_count,
     finished,
-    taken,
+    next_done,
     watch,
 )
 
@@ -113,7 +113,7 @@ class _Pool:
 
     @property
     def ready(self) -> bool:
-        """Whether any process has come so far that it could work."""
+        """Whether any process was ready to work."""
         return self._ready.is_set()
 
     @property
@@ -128,7 +128,7 @@ class _Pool:
         for _ in range(ahead):
             self._hand_out(numbered, flying, done)
         while flying:
-            future = taken(done)
+            future = next_done(done)
             pair = flying.pop(future)
             if isinstance(future.exception(), BrokenProcessPool):
                 self.lost.append(pair)
@@ -164,17 +164,17 @@ _shared: Any = None
 
 
 def _begin(function: Function, shared: Any, stop: Any, ready: Any) -> None:  # noqa: ANN401
-    """Make a new process ready: what it does, what it reads, and when it leaves."""
+    """Prepare a new process: keep the function and what is shared, watch for the end."""
     global _function, _shared
     _function, _shared = function, shared
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who started us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
     watch(stop)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     ready.set()
 
 
 def _leave_with_parent() -> None:
-    """Don't outlive the process that started us: nobody else would ever end us."""
+    """End with the process that started this one: nothing else would ever end it."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])

@@ -30,7 +30,7 @@ OnDone = Callable[[int], None]
 T = TypeVar("T")
 
 AHEAD: Final = 2
-"""Tasks that are handed out per worker: one runs, one waits, so that nobody is ever idle."""
+"""Tasks that are handed out per worker: one runs, one waits, so that no worker is ever idle."""
 
 
 NOTICE: Final = 0.1
@@ -50,7 +50,7 @@ Running = Generator[Finished, None, None]
 
 
 class Workers(Protocol):
-    """Somebody who does tasks."""
+    """Anything that runs tasks: `Threads`, `Processes`, `Dask`."""
 
     def run(self, function: Function, items: Iterable[Any], shared: Any) -> Running:  # noqa: ANN401
         """Yield tasks as they finish; closing the iterator stops the work."""
@@ -58,18 +58,18 @@ class Workers(Protocol):
 
 
 class Stopped(BaseException):
-    """Raised inside a task by `heartbeat` when nobody waits for its result any more."""
+    """Raised inside a task by `heartbeat` when its result isn't wanted any more."""
 
 
 class WorkerDied(RuntimeError):
-    """A task can't be done because whoever does it dies."""
+    """A task can't be done because the worker that runs it dies."""
 
 
 class Stop(Protocol):
     """Something that says whether tasks have been given up: an event."""
 
     def is_set(self) -> bool:
-        """Whether they have."""
+        """Whether tasks have been given up."""
         ...
 
 
@@ -131,14 +131,14 @@ def flow(submit: Callable[[Any], Any], items: Iterable[Any], ahead: int) -> Iter
 
     hand_out(ahead)
     while places:
-        future = taken(done)
+        future = next_done(done)
         place, _ = places.pop(id(future))
         hand_out(1)
         yield finished(place, future.result)
 
 
-def taken(queue: SimpleQueue[T]) -> T:
-    """Wait for the next in a queue, so that Ctrl-C gets through.
+def next_done(queue: SimpleQueue[T]) -> T:
+    """Wait for the next item of a queue, in a way that Ctrl-C interrupts.
 
     Polars has a handler for it after which the system takes up waiting again (SA_RESTART), and
     Python, which wakes up only between two waits, would never notice.

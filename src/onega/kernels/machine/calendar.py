@@ -1,4 +1,4 @@
-"""The calendar in a plan: bookings of nodes, steps of capacities, as far ahead as somebody asks."""
+"""The calendar in a plan: bookings of nodes and steps of capacities, as far ahead as is asked."""
 
 from __future__ import annotations
 
@@ -21,48 +21,31 @@ def _reading(m: Machine, time: float) -> float:
 @compiled
 def next_row(m: Machine) -> float:
     """Return when the first change is that isn't in the plan yet; ∞: there is none."""
-    plan, tables, time = m.planned.plan[0], m.tables, np.inf
-    if plan.begin_row < tables.booked.size:
-        time = tables.booked[plan.begin_row].begin
-    if plan.end_row < tables.booked.size:
-        time = min(time, tables.booked[tables.by_end[plan.end_row]].end)
-    if plan.step_row < tables.steps.size:
-        time = min(time, tables.steps[plan.step_row].time)
-    return _reading(m, time)
+    row, calendar = m.planned.plan[0].row, m.tables.calendar
+    return _reading(m, calendar[row].time) if row < calendar.size else np.inf
 
 
 @compiled
 def _take_rows(m: Machine, until: float) -> int:
     """Enter the calendar's changes up to a time; return how many of them are for the worse."""
-    plan, tables, worse = m.planned.plan[0], m.tables, 0
-    while plan.begin_row < tables.booked.size:
-        time = _reading(m, tables.booked[plan.begin_row].begin)
+    plan, calendar, worse = m.planned.plan[0], m.tables.calendar, 0
+    while plan.row < calendar.size:
+        dated = calendar[plan.row]
+        time = _reading(m, dated.time)
         if time > until:
             break
-        change = add_change(m, time, -1.0)
-        change.row, change.fresh = plan.begin_row, 1
-        worse += 1
-        plan.begin_row += 1
-    while plan.end_row < tables.booked.size:
-        row = tables.by_end[plan.end_row]
-        time = _reading(m, tables.booked[row].end)
-        if time > until:
-            break
-        add_change(m, time, 1.0).row = row
-        plan.end_row += 1
-    while plan.step_row < tables.steps.size:
-        step = tables.steps[plan.step_row]
-        time = _reading(m, step.time)
-        if time > until:
-            break
-        resource = m.resources[step.resource]
-        change = add_change(m, time, step.capacity - resource.planned)
-        change.resource = step.resource
-        if step.capacity < resource.planned:
+        if dated.node >= 0:
+            change = add_change(m, time, dated.sign)
+            change.row = plan.row
+        else:
+            resource = m.resources[dated.resource]
+            change = add_change(m, time, dated.capacity - resource.planned)
+            change.resource = dated.resource
+            resource.planned = dated.capacity
+        if change.sign < 0.0:
             change.fresh = 1
             worse += 1
-        resource.planned = step.capacity
-        plan.step_row += 1
+        plan.row += 1
     return worse
 
 
@@ -84,7 +67,7 @@ def _find_dips(m: Machine) -> None:
             if changes[k].fresh > 0:
                 changes[k].fresh = 0
                 if changes[k].row >= 0:
-                    dip_node(m, m.tables.booked[changes[k].row].node, time)
+                    dip_node(m, m.tables.calendar[changes[k].row].node, time)
                 else:
                     dip_resource(m, changes[k].resource, time)
 

@@ -6,25 +6,33 @@ new capacities. The expected ends of running jobs are in ``ends``.
 
 from __future__ import annotations
 
-from onega.kernels.jit import compiled, shift
+from onega.kernels.jit import compiled, part, shift
 from onega.kernels.machine.nodes import amount_of
 from onega.kernels.machine.state import NONE, Machine, Record
+from onega.kernels.types import Records
+
+
+@part
+def first_after(rows: Records, count: int, time: float) -> int:
+    """Return the place of the first of so many rows, in the order of time, that is later."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        if rows[middle].time <= time:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @compiled
 def add_change(m: Machine, time: float, sign: float) -> Record:
     """Enter a change by its time, with nothing in it yet."""
     plan, changes = m.planned.plan[0], m.planned.changes
-    low, high = 0, plan.changes
-    while low < high:
-        middle = (low + high) >> 1
-        if changes[middle].time <= time:
-            low = middle + 1
-        else:
-            high = middle
-    shift(changes, low + 1, low, plan.changes - low)
+    place = first_after(changes, plan.changes, time)
+    shift(changes, place + 1, place, plan.changes - place)
     plan.changes += 1
-    change = changes[low]
+    change = changes[place]
     change.time = time
     change.sign = sign
     change.link, change.row, change.resource, change.fresh = NONE, NONE, NONE, 0
@@ -55,7 +63,7 @@ def apply_end(m: Machine, k: int) -> None:
 def apply_change(m: Machine, change: Record) -> None:
     """Let a change have happened in the row of later."""
     if change.row >= 0:
-        n = m.tables.booked[change.row].node
+        n = m.tables.calendar[change.row].node
         for k in range(m.needs.shape[1]):
             m.planned.later[n, k] += change.sign * m.tables.amounts[change.row, k]
     elif change.resource >= 0:

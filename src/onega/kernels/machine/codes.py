@@ -1,4 +1,4 @@
-"""Codes of the detailed machine: what its kernel, its inputs and its outputs call things."""
+"""Codes of the machine in detail: what its kernels, its inputs and its outputs call things."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ STATIC, EXPANSION, WFP3, UNICEF, OWN, MULTIFACTOR = -1, 0, 1, 2, 3, 4
 
 NO_BACKFILL = 0
 ALL_RESERVED = 2**31 - 1
-"""Reservations of a pass: none (the first that can't start blocks), k (EASY: 1), everybody."""
+"""Reservations of a pass: none (the first job that can't start blocks), k (EASY: 1), all."""
 
 LOSE, REQUEUE, CHECKPOINT = 0, 1, 2
 """What becomes of an interrupted job."""
 
 CANCEL, INTERRUPT, KILL, FAIL, RETURN, DRAIN, LEAVE = 0, 1, 2, 3, 4, 5, 6
-"""Table events. LEAVE: somebody's patience ends, which nobody notices who has started."""
+"""Table events. LEAVE: a user's patience ends, which means nothing to a job that has started."""
 
 COMPLETED, TIMEOUT, CANCELLED, KILLED, LOST, DROPPED, UNSTARTED = 0, 1, 2, 3, 4, 5, 6
 """Final states."""
@@ -27,53 +27,18 @@ IDLE, WAKING, DOWN = 0, 1, 2
 """Parts: stretches of processors that no job works on."""
 
 (
-    SUBMITTED,
-    STARTED,
-    ENDED_COMPLETED,
-    ENDED_TIMEOUT,
-    ENDED_CANCELLED,
-    ENDED_KILLED,
-    INTERRUPTED,
-    REQUEUED,
-    ENDED_LOST,
-    ENDED_DROPPED,
-    IGNORED,
-    FAILED,
-    RETURNED,
-    DRAINED,
-    RESERVED,
-    RELEASED,
-    CAPACITY,
-    WOKEN,
-) = range(18)
+    SUBMITTED, STARTED, ENDED_COMPLETED, ENDED_TIMEOUT, ENDED_CANCELLED, ENDED_KILLED, INTERRUPTED,
+    REQUEUED, ENDED_LOST, ENDED_DROPPED, IGNORED, FAILED, RETURNED, DRAINED, RESERVED, RELEASED,
+    CAPACITY, WOKEN,
+) = range(18)  # fmt: skip
 """What the event log tells."""
 
 STATE_NAMES: Final = (
-    "completed",
-    "timeout",
-    "cancelled",
-    "killed",
-    "lost",
-    "dropped",
-    "unstarted",
-)
+    "completed", "timeout", "cancelled", "killed", "lost", "dropped", "unstarted",
+)  # fmt: skip
 EVENT_NAMES: Final = (
-    "submitted",
-    "started",
-    "completed",
-    "timeout",
-    "cancelled",
-    "killed",
-    "interrupted",
-    "requeued",
-    "lost",
-    "dropped",
-    "ignored",
-    "failed",
-    "returned",
-    "drained",
-    "reserved",
-    "released",
-    "capacity",
-    "woken",
-)
+    "submitted", "started", "completed", "timeout", "cancelled", "killed", "interrupted",
+    "requeued", "lost", "dropped", "ignored", "failed", "returned", "drained", "reserved",
+    "released", "capacity", "woken",
+)  # fmt: skip
+"""Names of final states and of events, by their codes."""

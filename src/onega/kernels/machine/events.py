@@ -12,12 +12,6 @@ from onega.kernels.machine.nodes import change_free, refresh
 from onega.kernels.machine.sleep import end_idle
 from onega.kernels.machine.state import AHEAD, COMPLETES, GONE, LAUNCHES, NONE, WAITS, Machine
 
-CANCEL, INTERRUPT, KILL, LEAVE = codes.CANCEL, codes.INTERRUPT, codes.KILL, codes.LEAVE
-FAIL, RETURN, DRAIN = codes.FAIL, codes.RETURN, codes.DRAIN
-FAILED, RETURNED, DRAINED = codes.FAILED, codes.RETURNED, codes.DRAINED
-RESERVED, RELEASED, CAPACITY = codes.RESERVED, codes.RELEASED, codes.CAPACITY
-IGNORED, DOWN = codes.IGNORED, codes.DOWN
-
 
 @compiled
 def _is_on(m: Machine, place: int, n: int) -> bool:
@@ -47,7 +41,7 @@ def _first_on(m: Machine, n: int, by_end: bool) -> int:  # noqa: FBT001
 def _fail(m: Machine, n: int) -> None:
     """Let a node go down, and interrupt all jobs on it in the order of their starts."""
     node = m.nodes[n]
-    note(m, FAILED, NONE, n)
+    note(m, codes.FAILED, NONE, n)
     node.up = 0
     node.down_since = m.clock[0].now
     refresh(m, n)
@@ -61,10 +55,10 @@ def _fail(m: Machine, n: int) -> None:
 def _return(m: Machine, n: int) -> None:
     """Let a node be up, and take jobs again."""
     node, now = m.nodes[n], m.clock[0].now
-    note(m, RETURNED, NONE, n)
+    note(m, codes.RETURNED, NONE, n)
     node.draining = 0
     if node.up == 0:
-        note_stretch(m, DOWN, node.down_since, now, node.cores, NONE, n)
+        note_stretch(m, codes.DOWN, node.down_since, now, node.cores, NONE, n)
         node.up = 1
         node.since = now
     refresh(m, n)
@@ -74,12 +68,12 @@ def _return(m: Machine, n: int) -> None:
 def _node_event(m: Machine, code: int, n: int) -> bool:
     """Handle FAIL, RETURN or DRAIN; False if there is nothing to do."""
     node = m.nodes[n]
-    if code == FAIL and node.up > 0:
+    if code == codes.FAIL and node.up > 0:
         _fail(m, n)
-    elif code == RETURN and node.usable == 0:
+    elif code == codes.RETURN and node.usable == 0:
         _return(m, n)
-    elif code == DRAIN and node.usable > 0:
-        note(m, DRAINED, NONE, n)
+    elif code == codes.DRAIN and node.usable > 0:
+        note(m, codes.DRAINED, NONE, n)
         node.draining = 1
         refresh(m, n)
     else:
@@ -91,12 +85,12 @@ def _node_event(m: Machine, code: int, n: int) -> bool:
 def _job_event(m: Machine, code: int, number: int) -> bool:
     """Handle CANCEL, INTERRUPT, KILL or LEAVE; False if there is nothing to do."""
     phase = m.jobs[number].phase
-    runs = LAUNCHES <= phase <= COMPLETES
-    if (phase == WAITS and code != INTERRUPT) or (phase == AHEAD and code in (CANCEL, LEAVE)):
+    runs, leaves = LAUNCHES <= phase <= COMPLETES, code in (codes.CANCEL, codes.LEAVE)
+    if (phase == WAITS and code != codes.INTERRUPT) or (phase == AHEAD and leaves):
         cancel(m, number)
-    elif runs and code == INTERRUPT:
+    elif runs and code == codes.INTERRUPT:
         interrupt(m, number, -1)
-    elif runs and code == KILL:
+    elif runs and code == codes.KILL:
         kill(m, number)
     else:
         return False
@@ -105,7 +99,7 @@ def _job_event(m: Machine, code: int, number: int) -> bool:
 
 @compiled
 def _change(m: Machine) -> None:
-    """Something has changed for everybody."""
+    """Note that the machine has changed: a pass is due, and the plan is made anew."""
     m.clock[0].pass_due = 1
     m.planned.plan[0].stale = 1
 
@@ -117,23 +111,14 @@ def _table(m: Machine) -> None:
     while clock.next_row < events.size and events[clock.next_row].time <= clock.now:
         row = events[clock.next_row]
         clock.next_row += 1
-        if row.code in (FAIL, RETURN, DRAIN):
+        if row.code in (codes.FAIL, codes.RETURN, codes.DRAIN):
             handled = _node_event(m, row.code, row.node)
         else:
             handled = _job_event(m, row.code, row.job)
         if handled:
             _change(m)
-        elif row.code != LEAVE:
-            note(m, IGNORED, row.job, row.node)
-
-
-@compiled
-def _withhold(m: Machine, row: int, sign: float) -> None:
-    """Withhold a reservation's amounts on its node, or give them back."""
-    n = m.tables.booked[row].node
-    for k in range(m.needs.shape[1]):
-        change_free(m, n, k, -sign * m.tables.amounts[row, k])
-    _change(m)
+        elif row.code != codes.LEAVE:
+            note(m, codes.IGNORED, row.job, row.node)
 
 
 @compiled
@@ -145,37 +130,33 @@ def _is_overbooked(m: Machine, n: int) -> bool:
 
 
 @compiled
+def _book(m: Machine, row: int, n: int) -> None:
+    """Let a booking of a node begin or end; jobs on it that are in its way are interrupted."""
+    sign = m.tables.calendar[row].sign
+    for k in range(m.needs.shape[1]):
+        change_free(m, n, k, sign * m.tables.amounts[row, k])
+    note(m, codes.RESERVED if sign < 0.0 else codes.RELEASED, NONE, n)
+    while _is_overbooked(m, n) and m.nodes[n].jobs > 0:
+        interrupt(m, _first_on(m, n, True), n)  # noqa: FBT003
+
+
+@compiled
 def _calendar(m: Machine) -> None:
-    """Let reservations end and begin, and capacities change."""
-    clock, tables = m.clock[0], m.tables
-    while clock.next_end < tables.booked.size:
-        row = tables.by_end[clock.next_end]
-        if tables.booked[row].end > clock.now:
-            break
-        _withhold(m, row, -1.0)
-        note(m, RELEASED, NONE, tables.booked[row].node)
-        clock.next_end += 1
-    while clock.next_begin < tables.booked.size:
-        row = clock.next_begin
-        if tables.booked[row].begin > clock.now:
-            break
-        n = tables.booked[row].node
-        clock.next_begin += 1
-        _withhold(m, row, 1.0)
-        note(m, RESERVED, NONE, n)
-        while _is_overbooked(m, n) and m.nodes[n].jobs > 0:
-            interrupt(m, _first_on(m, n, True), n)  # noqa: FBT003
-    while clock.next_step < tables.steps.size:
-        step = tables.steps[clock.next_step]
-        if step.time > clock.now:
-            break
-        resource = m.resources[step.resource]
-        resource.free += step.capacity - resource.capacity
-        resource.capacity = step.capacity
-        clock.next_step += 1
+    """Let bookings end and begin, and capacities change."""
+    clock, calendar = m.clock[0], m.tables.calendar
+    while clock.next_dated < calendar.size and calendar[clock.next_dated].time <= clock.now:
+        row = clock.next_dated
+        dated = calendar[row]
+        clock.next_dated += 1
         _change(m)
-        note(m, CAPACITY, NONE, NONE)
-        m.logs.lines[clock.logged - 1].node = step.number
+        if dated.node >= 0:
+            _book(m, row, dated.node)
+        else:
+            resource = m.resources[dated.resource]
+            resource.free += dated.capacity - resource.capacity
+            resource.capacity = dated.capacity
+            note(m, codes.CAPACITY, NONE, NONE)
+            m.logs.lines[clock.logged - 1].node = dated.resource
 
 
 @compiled
@@ -194,17 +175,12 @@ def next_event(m: Machine) -> float:
     # last row is when a run ends in which a job never starts.)
     while (
         clock.next_row < tables.events.size - 1
-        and tables.events[clock.next_row].code == LEAVE
+        and tables.events[clock.next_row].code == codes.LEAVE
         and m.jobs[tables.events[clock.next_row].job].phase == GONE
     ):
         clock.next_row += 1
     if clock.next_row < tables.events.size:
         following = tables.events[clock.next_row].time
-    if clock.next_end < clock.next_begin or clock.next_begin < tables.booked.size:
-        if clock.next_end < tables.booked.size:
-            following = min(following, tables.booked[tables.by_end[clock.next_end]].end)
-        if clock.next_begin < tables.booked.size:
-            following = min(following, tables.booked[clock.next_begin].begin)
-    if clock.next_step < tables.steps.size:
-        following = min(following, tables.steps[clock.next_step].time)
+    if clock.next_dated < tables.calendar.size:
+        following = min(following, tables.calendar[clock.next_dated].time)
     return following

@@ -15,18 +15,13 @@ from onega.kernels.pool.engine import clock as work_clock
 from onega.kernels.pool.rates import control_departure
 from onega.kernels.structures.heap import heap_push, heap_remove
 
-COMPLETED, TIMEOUT, CANCELLED, KILLED, LOST, DROPPED = (
-    codes.COMPLETED, codes.TIMEOUT, codes.CANCELLED, codes.KILLED, codes.LOST, codes.DROPPED,
-)  # fmt: skip
-ENDED_DROPPED, INTERRUPTED, REQUEUED = codes.ENDED_DROPPED, codes.INTERRUPTED, codes.REQUEUED
-LOSE, CHECKPOINT = codes.LOSE, codes.CHECKPOINT
-FIRST_ENDS, LAST_ENDS = codes.ENDED_COMPLETED, codes.ENDED_LOST
-
 
 @compiled
 def _event_of(state: int) -> int:
     """Return what the log calls an end."""
-    return FIRST_ENDS + state if state < LOST else LAST_ENDS + state - LOST
+    if state < codes.LOST:
+        return codes.ENDED_COMPLETED + state
+    return codes.ENDED_LOST + state - codes.LOST
 
 
 @compiled
@@ -42,7 +37,7 @@ def _close(m: Machine, number: int, state: int) -> None:
 
 @compiled
 def _next_dropped(m: Machine, number: int) -> int:
-    """Return the next of those who wait for a job's end who isn't gone; −1: none."""
+    """Return the next job that waits for this one's end and isn't gone; −1: none."""
     child = m.jobs[number].child
     while child >= 0 and m.jobs[child].phase != AHEAD:
         child = m.jobs[child].sibling
@@ -51,13 +46,13 @@ def _next_dropped(m: Machine, number: int) -> int:
 
 @compiled
 def _drop_children(m: Machine, number: int) -> None:
-    """Let those go who wait for a job that didn't end well, and those who wait for them."""
+    """Drop the jobs that depend on one that didn't end well, and those that depend on them."""
     clock, top = m.clock[0], number
     # Depth first without a stack: a job that never runs has no slot, so that one has the way back.
     while True:
         child = _next_dropped(m, number)
         if child >= 0:
-            _close(m, child, DROPPED)
+            _close(m, child, codes.DROPPED)
             clock.pending -= 1
             m.jobs[child].slot = number
             number = child
@@ -69,12 +64,12 @@ def _drop_children(m: Machine, number: int) -> None:
 
 @compiled
 def depart(m: Machine, number: int, state: int) -> None:
-    """Let a job leave for good; those who wait for its end hear of it; the rate is decided on."""
+    """Let a job leave for good, with what that means for its dependents and for the rate."""
     clock = m.clock[0]
     was_in = m.jobs[number].phase != AHEAD
     _close(m, number, state)
     if m.jobs[number].child >= 0:
-        if state <= TIMEOUT:
+        if state <= codes.TIMEOUT:
             child = m.jobs[number].child
             while child >= 0:
                 if m.jobs[child].phase == AHEAD:
@@ -93,7 +88,7 @@ def finish(m: Machine, place: int) -> None:
     """Let a job leave that has done its work; it is in no heap any more."""
     number = m.slots[place].job
     release(m, place)
-    depart(m, number, TIMEOUT if m.jobs[number].limited > 0 else COMPLETED)
+    depart(m, number, codes.TIMEOUT if m.jobs[number].limited > 0 else codes.COMPLETED)
 
 
 @compiled
@@ -128,16 +123,16 @@ def interrupt(m: Machine, number: int, node: int) -> None:
     if done < 0.0:
         return
     kept = 0.0
-    if rules.on_interrupt == CHECKPOINT:
+    if rules.on_interrupt == codes.CHECKPOINT:
         kept = np.floor(done / rules.checkpoint) * rules.checkpoint
     job.saved += kept
     job.lost += done - kept
-    note(m, INTERRUPTED, number, node)
-    if rules.on_interrupt == LOSE:
-        depart(m, number, LOST)
+    note(m, codes.INTERRUPTED, number, node)
+    if rules.on_interrupt == codes.LOSE:
+        depart(m, number, codes.LOST)
         return
     job.phase = WAITS
-    note(m, REQUEUED, number, -1)
+    note(m, codes.REQUEUED, number, -1)
     enqueue(m, number)
     if clock.control == WORKLOAD:
         clock.known_waiting += expect_left(m, job, job.option)
@@ -149,7 +144,7 @@ def kill(m: Machine, number: int) -> None:
     done = _take_off(m, number)
     if done >= 0.0:
         m.jobs[number].lost += done
-        depart(m, number, KILLED)
+        depart(m, number, codes.KILLED)
 
 
 @compiled
@@ -159,9 +154,9 @@ def cancel(m: Machine, number: int) -> None:
     if job.phase == AHEAD:
         if job.by_clock == 0:
             clock.pending -= 1
-        depart(m, number, CANCELLED)
+        depart(m, number, codes.CANCELLED)
         return
     dequeue(m, number)
     if clock.control == WORKLOAD:
         clock.known_waiting -= expect_left(m, job, max(job.option, job.first_option))
-    depart(m, number, CANCELLED if np.isnan(job.start) else KILLED)
+    depart(m, number, codes.CANCELLED if np.isnan(job.start) else codes.KILLED)

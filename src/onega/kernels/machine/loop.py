@@ -47,6 +47,17 @@ from onega.kernels.types import Ints
 
 
 @compiled
+def _next_submission(m: Machine) -> float:
+    """Return when the next job is submitted by the clock; ∞: none."""
+    clock, jobs = m.clock[0], m.jobs
+    while clock.next_job < jobs.size and (
+        jobs[clock.next_job].by_clock == 0 or jobs[clock.next_job].phase != AHEAD
+    ):
+        clock.next_job += 1
+    return jobs[clock.next_job].submit if clock.next_job < jobs.size else np.inf
+
+
+@compiled
 def _next_time(m: Machine) -> float:
     """Return when something happens next; ∞ if nothing does."""
     clock, jobs = m.clock[0], m.jobs
@@ -60,12 +71,7 @@ def _next_time(m: Machine) -> float:
         heap_pop(m.later)
     if m.later.size[0] > 0:
         following = min(following, m.later.entry[0].key)
-    while clock.next_job < jobs.size and (
-        jobs[clock.next_job].by_clock == 0 or jobs[clock.next_job].phase != AHEAD
-    ):
-        clock.next_job += 1
-    if clock.next_job < jobs.size:
-        following = min(following, jobs[clock.next_job].submit)
+    following = min(following, _next_submission(m))
     following = min(following, next_event(m))
     return max(min(following, clock.timer), clock.now)
 
@@ -128,7 +134,7 @@ def _submit(m: Machine, number: int, time: float) -> None:
 
 @compiled
 def _first_dependent(m: Machine) -> int:
-    """Return the first row of those whose time has come after another's end; behind all: none."""
+    """Return the first row whose time after another's end has come; behind all rows: none."""
     first = m.jobs.size
     for k in range(m.later.size[0]):
         entry = m.later.entry[k]
@@ -145,13 +151,7 @@ def _submissions(m: Machine) -> None:
         dependent = jobs.size
         if m.later.size[0] > 0 and m.later.entry[0].key <= clock.now:
             dependent = _first_dependent(m)
-        while clock.next_job < jobs.size and (
-            jobs[clock.next_job].by_clock == 0 or jobs[clock.next_job].phase != AHEAD
-        ):
-            clock.next_job += 1
-        by_clock = jobs.size
-        if clock.next_job < jobs.size and jobs[clock.next_job].submit <= clock.now:
-            by_clock = clock.next_job
+        by_clock = clock.next_job if _next_submission(m) <= clock.now else jobs.size
         if dependent < by_clock:
             _submit(m, dependent, clock.now)
             clock.pending -= 1
@@ -201,9 +201,9 @@ def _close(m: Machine) -> None:
 def run(m: Machine, own: KeyFunction, rounds: int) -> int:
     """Go through at most ``rounds`` instants; return why it stopped.
 
-    DONE: all have left, or nothing can happen any more; MORE: call again; LOG_FULL, QUEUE_FULL:
-    make the logs, or the plan, larger, then call again; BAD_KEY: the priority function gave NaN for
-    job ``culprit``.
+    DONE: all jobs have left, or nothing can happen any more; MORE: call again; LOG_FULL,
+    QUEUE_FULL: make the logs, or the plan, larger, then call again; BAD_KEY: the priority function
+    gave NaN for job ``culprit``.
     """
     m = by_reference(m)
     clock = m.clock[0]

@@ -80,22 +80,22 @@ def _find_room(
 
 
 @compiled
-def _best_fit(m: Machine, left: int) -> None:
-    """Take nodes by what fits on them, the least first, then awake ones, then by number."""
+def _take_in_order(m: Machine, left: int, by_room: bool) -> None:  # noqa: FBT001
+    """Take nodes by what fits on them, the least first (best fit), awake ones, then by number."""
     found, count, depths = m.planned.found, m.clock[0].found, m.rules[0].sleeps + 1
+    following = beyond = PLENTY * (depths + 1)
     for k in range(count):
         found[k].chunks = 0
-        found[k].rank = found[k].room * depths + depth_of(m, found[k].node)
-    level = 0
+        found[k].rank = depth_of(m, found[k].node) + (found[k].room * depths if by_room else 0)
+        following = min(following, found[k].rank)
     while left > 0:
-        done, level = level, PLENTY * (depths + 1)
-        for k in range(count):
-            if done < found[k].rank < level:
-                level = found[k].rank
+        level, following = following, beyond
         for k in range(count):
             if found[k].rank == level:
                 found[k].chunks = min(found[k].room, left)
                 left -= found[k].chunks
+            elif level < found[k].rank < following:
+                following = found[k].rank
 
 
 @compiled
@@ -135,17 +135,6 @@ def _spread(m: Machine, chunks: int) -> None:
 
 
 @compiled
-def _awake_first(m: Machine, left: int) -> None:
-    """Take nodes by depth of sleep, then by number."""
-    found, count = m.planned.found, m.clock[0].found
-    for depth in range(m.rules[0].sleeps + 1):
-        for k in range(count):
-            if depth_of(m, found[k].node) == depth:
-                found[k].chunks = min(found[k].room, left)
-                left -= found[k].chunks
-
-
-@compiled
 def _keep_taken(m: Machine) -> None:
     """Leave out the nodes that none of the chunks go to."""
     found, kept = m.planned.found, 0
@@ -168,11 +157,9 @@ def place(m: Machine, part: Record, row: Floats, option: int, begin: float, unti
     if m.planned.plan[0].room < chunks:
         return False
     if not by_number:
-        if rule == BEST_FIT:
-            _best_fit(m, chunks)
-        elif rule == SPREAD:
+        if rule == SPREAD:
             _spread(m, chunks)
         else:
-            _awake_first(m, chunks)
+            _take_in_order(m, chunks, rule == BEST_FIT)
         _keep_taken(m)
     return True

@@ -12,7 +12,7 @@ Beside what is free now, the plan knows *changes*, in time: begins and ends of r
 the calendar's bookings, new capacities; ends of running jobs are in ``ends``. Between two *dips*,
 changes for the worse, the amounts of a node only grow. So the least over a window is the least of
 its beginning and of the node's dips in it, which are kept in chains by time. The calendar is taken
-into the plan as far as somebody asks.
+into the plan as far as is asked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from onega.kernels.jit import compiled, part
 from onega.kernels.machine.calendar import look_ahead, next_row
 from onega.kernels.machine.changes import add_change, apply_change, apply_end, begin_later
-from onega.kernels.machine.dips import dip_reserved, lower_dips
+from onega.kernels.machine.dips import dip_links, lower_dips
 from onega.kernels.machine.nodes import drop_links, held_by, keep_found
 from onega.kernels.machine.placement import place
 from onega.kernels.machine.state import NONE, PLENTY, Machine, Record
@@ -44,8 +44,7 @@ def forget(m: Machine) -> None:
     plan.changes, plan.dips, plan.stale, plan.started, plan.empty = 0, 0, 0, 0, 0
     plan.first, plan.first_dip, plan.last_dip = np.inf, np.inf, -np.inf
     plan.number += 1
-    plan.begin_row, plan.end_row, plan.step_row = clock.next_begin, clock.next_end, clock.next_step
-    plan.rate = clock.rate
+    plan.row, plan.rate = clock.next_dated, clock.rate
     plan.until = work_clock(clock) if next_row(m) < np.inf else np.inf
     for g in range(m.resources.size):
         m.resources[g].planned = m.resources[g].capacity
@@ -78,9 +77,9 @@ def _shared_fit(m: Machine, option: int, begin: float, until: float, later: bool
 
 
 @part
-def _counted(m: Machine, number: int, chunk: int) -> Record:
+def _counted(m: Machine, partition: int, chunk: int) -> Record:
     """Return what is known of a kind of chunk in this plan."""
-    counted = m.planned.counted[number * m.needs.shape[0] + chunk]
+    counted = m.planned.counted[partition * m.needs.shape[0] + chunk]
     if counted.plan != m.planned.plan[0].number:
         counted.plan = m.planned.plan[0].number
         counted.now = counted.later = PLENTY
@@ -89,28 +88,28 @@ def _counted(m: Machine, number: int, chunk: int) -> Record:
 
 
 @part
-def may_fit(m: Machine, number: int, option: int, until: float) -> bool:
+def may_fit(m: Machine, partition: int, option: int, until: float) -> bool:
     """Return False if an option can't start now, as far as one can tell without its nodes."""
     shape = m.options[option]
-    if shape.cores > m.partitions[number].spare:
+    if shape.cores > m.partitions[partition].spare:
         return False
-    counted = _counted(m, number, shape.chunk)
+    counted = _counted(m, partition, shape.chunk)
     if counted.now < shape.chunks or (until >= counted.until and counted.later < shape.chunks):
         return False
     return m.resources.size == 0 or _shared_fit(m, option, -np.inf, until, False)  # noqa: FBT003
 
 
 @compiled
-def fits_now(m: Machine, number: int, option: int, lasting: float) -> bool:
+def fits_now(m: Machine, partition: int, option: int, lasting: float) -> bool:
     """Return whether an option can start now beside all reservations; where is in ``found``."""
     plan, until = m.planned.plan[0], window_end(m, lasting)
     if until > plan.until:
         look_ahead(m, until)
-    if not may_fit(m, number, option, until):
+    if not may_fit(m, partition, option, until):
         return False
-    if place(m, m.partitions[number], m.free, option, -np.inf, until):
+    if place(m, m.partitions[partition], m.free, option, -np.inf, until):
         return True
-    counted = _counted(m, number, m.options[option].chunk)
+    counted = _counted(m, partition, m.options[option].chunk)
     if until <= plan.first_dip:
         counted.now = min(counted.now, plan.room)
     else:  # all windows that end after the last dip are alike
@@ -192,7 +191,7 @@ def has_space(m: Machine, part: Record) -> bool:
     """Tell whether the plan has space for one more reservation."""
     plan, planned = m.planned.plan[0], m.planned
     pieces = part.last - part.first + m.resources.size
-    rows = 2 * m.tables.booked.size + m.tables.steps.size  # those of the calendar come in between
+    rows = m.tables.calendar.size  # the calendar's come in between
     return (
         m.clock[0].spare_link >= pieces
         and plan.changes + 2 + rows <= planned.changes.size
@@ -201,20 +200,20 @@ def has_space(m: Machine, part: Record) -> bool:
 
 
 @compiled
-def reserve(m: Machine, number: int, option: int, begin: float, until: float) -> int:
+def reserve(m: Machine, partition: int, option: int, begin: float, until: float) -> int:
     """Promise an option the placement found last; return the first link of it."""
-    part, plan = m.partitions[number], m.planned.plan[0]
+    part, plan = m.partitions[partition], m.planned.plan[0]
     link = keep_found(m)
     held = held_by(m, part, link, m.options[option].chunk)
     for sign in (-1.0, 1.0):
         change = add_change(m, begin if sign < 0.0 else until, sign)
         change.link = link
         change.option = option
-        change.partition = number
+        change.partition = partition
         change.held = held
     if until > begin:
+        dip_links(m, link, begin)
         lower_dips(m, part, link, option, begin, until)
-        dip_reserved(m, part, link, option, begin)
     else:
         plan.empty = 1
     plan.first = min(plan.first, begin)

@@ -1,4 +1,4 @@
-"""Queues of the partitions: who waits, by (rank, key, job)."""
+"""Queues of the partitions: waiting jobs by (rank, key, job)."""
 
 from __future__ import annotations
 
@@ -94,13 +94,13 @@ def _sort(queue: Records, first: int, last: int) -> None:
 
 @compiled
 def renew_priorities(m: Machine) -> None:
-    """Compute the multifactor keys of all who wait, if it is time to."""
+    """Compute the multifactor keys of all waiting jobs, if it is time to."""
     clock, rules = m.clock[0], m.rules[0]
     if rules.factors == 0 or clock.now < clock.keys_due:
         return
     clock.keys_due = clock.now + rules.period
     growth = unit(m)
-    for number in range(rules.parts):
+    for number in range(m.partitions.size):
         part = m.partitions[number]
         first, last = part.queue, part.queue + part.waiting
         ordered = True

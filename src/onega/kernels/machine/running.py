@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.jit import compiled, shift
+from onega.kernels.machine.changes import first_after
 from onega.kernels.machine.codes import STARTED
 from onega.kernels.machine.dips import lower_dips
 from onega.kernels.machine.log import note
@@ -34,16 +35,10 @@ def expect_left(m: Machine, job: Record, option: int) -> float:
 def _add_end(m: Machine, number: int, time: float) -> None:
     """Enter a slot's expected end; equal ones in the order of starts."""
     clock, ends = m.clock[0], m.ends
-    low, high = 0, clock.ends
-    while low < high:
-        middle = (low + high) >> 1
-        if ends[middle].time <= time:
-            low = middle + 1
-        else:
-            high = middle
-    shift(ends, low + 1, low, clock.ends - low)
-    ends[low].time = time
-    ends[low].slot = number
+    place = first_after(ends, clock.ends, time)
+    shift(ends, place + 1, place, clock.ends - place)
+    ends[place].time = time
+    ends[place].slot = number
     m.slots[number].expected = time
     clock.ends += 1
 
@@ -51,17 +46,11 @@ def _add_end(m: Machine, number: int, time: float) -> None:
 @compiled
 def _remove_end(m: Machine, number: int) -> None:
     clock, ends = m.clock[0], m.ends
-    time, low, high = m.slots[number].expected, 0, clock.ends
-    while low < high:
-        middle = (low + high) >> 1
-        if ends[middle].time < time:
-            low = middle + 1
-        else:
-            high = middle
-    while ends[low].slot != number:
-        low += 1
+    place = first_after(ends, clock.ends, m.slots[number].expected) - 1
+    while ends[place].slot != number:
+        place -= 1
     clock.ends -= 1
-    shift(ends, low, low + 1, clock.ends - low)
+    shift(ends, place, place + 1, clock.ends - place)
 
 
 @compiled

@@ -42,11 +42,9 @@ def _is_allowed(m: Machine, job: Record, option: int) -> bool:
 
 
 @compiled
-def _quickest(m: Machine, number: int, job: Record, first: int, count: int) -> int:
-    """Return the option that can start now and is expected to be quickest.
-
-    −1: there is none; −2: limits allow none.
-    """
+def _start_quickest(m: Machine, partition: int, number: int, first: int, count: int) -> int:
+    """Start a job now, in the shape that is expected to be quickest; no reservation is left."""
+    part, job = m.partitions[partition], m.jobs[number]
     best, shortest, allowed = NONE, np.inf, False
     for option in range(first, first + count):
         if not _is_allowed(m, job, option):
@@ -56,16 +54,21 @@ def _quickest(m: Machine, number: int, job: Record, first: int, count: int) -> i
         better = left < shortest or (
             left == shortest and m.options[option].procs < m.options[best].procs
         )
-        if better and fits_now(m, number, option, left):
+        if better and fits_now(m, partition, option, left):
             best, shortest = option, left
-    return best if allowed else -2
+    if best < 0:
+        return BLOCKED if allowed and part.reservations == 0 else WAITS
+    if count > 1:
+        fits_now(m, partition, best, shortest)
+    start(m, number, best)
+    return STARTED
 
 
 @compiled
-def _soonest(m: Machine, number: int, job: Record, first: int, count: int) -> tuple[int, float]:
-    """Return the option that is expected to end first, now or later, and its begin; −1: none."""
-    part, v = m.partitions[number], work_clock(m.clock[0])
-    best, begin, end = NONE, np.inf, np.inf
+def _soonest(m: Machine, part: Record, job: Record, first: int, count: int) -> int:
+    """Return the option that is expected to end first, whenever it can begin; −1: none."""
+    v = work_clock(m.clock[0])
+    best, end = NONE, np.inf
     for option in range(first, first + count):
         if not _is_allowed(m, job, option):
             continue
@@ -77,85 +80,63 @@ def _soonest(m: Machine, number: int, job: Record, first: int, count: int) -> tu
             time + left == end and best >= 0 and m.options[option].procs < m.options[best].procs
         )
         if time < np.inf and better:
-            best, begin, end = option, time, time + left
-    return best, begin
+            best, end = option, time + left
+    return best
 
 
 @compiled
-def _reserve_for(m: Machine, number: int, job: Record, option: int, begin: float) -> None:
-    """Reserve what `earliest` found last."""
-    part = m.partitions[number]
-    link = reserve(m, number, option, begin, begin + expect_left(m, job, option))
-    if part.reserved == 0:
-        part.begin, part.option, part.link = begin, option, link
-    part.reserved += 1
-
-
-@compiled
-def _decide(m: Machine, number: int, who: int) -> int:
-    """Start a job, reserve for it, or let it wait; whether it blocks those behind it."""
-    part, job = m.partitions[number], m.jobs[who]
-    first, count = job.first_option, job.options
+def _decide(m: Machine, partition: int, number: int) -> int:
+    """Start a job, reserve for it, or let it wait; tell whether it blocks the jobs behind it."""
+    part, job = m.partitions[partition], m.jobs[number]
+    option, count = job.first_option, job.options
     if job.option >= 0:
-        first, count = job.option, 1
+        option, count = job.option, 1
     if part.reserved >= part.reservations:
-        option = _quickest(m, number, job, first, count)
-        if option >= 0:
-            if count > 1:
-                fits_now(m, number, option, expect_left(m, job, option))
-            start(m, who, option)
-            return STARTED
-        return BLOCKED if option == NONE and part.reservations == 0 else WAITS
+        return _start_quickest(m, partition, number, option, count)
     if not has_space(m, part):
         return NO_SPACE
-    if count == 1:
-        if not _is_allowed(m, job, first):
-            return WAITS
-        left = expect_left(m, job, first)
-        if fits_now(m, number, first, left):
-            start(m, who, first)
-            return STARTED
-        begin = earliest(m, part, first, left, np.inf)
-        if begin < np.inf:
-            _reserve_for(m, number, job, first, begin)
-        return WAITS
-    option, begin = _soonest(m, number, job, first, count)
-    if option < 0:
+    if count > 1:
+        option = _soonest(m, part, job, option, count)
+    if option < 0 or not _is_allowed(m, job, option):
         return WAITS
     left = expect_left(m, job, option)
-    if fits_now(m, number, option, left):
-        start(m, who, option)
+    if fits_now(m, partition, option, left):
+        start(m, number, option)
         return STARTED
     begin = earliest(m, part, option, left, np.inf)
-    _reserve_for(m, number, job, option, begin)
+    if begin < np.inf:
+        link = reserve(m, partition, option, begin, begin + left)
+        if part.reserved == 0:
+            part.begin, part.option, part.link = begin, option, link
+        part.reserved += 1
     return WAITS
 
 
 @part
-def _is_hopeful(m: Machine, number: int, entry: Record) -> bool:
+def _is_hopeful(m: Machine, partition: int, entry: Record) -> bool:
     """Return whether a waiting job might start now."""
     if entry.option < 0:
-        return entry.cores <= m.partitions[number].spare
-    return may_fit(m, number, entry.option, window_end(m, entry.expect))
+        return entry.cores <= m.partitions[partition].spare
+    return may_fit(m, partition, entry.option, window_end(m, entry.expect))
 
 
 @compiled
-def _last_hopeful(m: Machine, number: int, first: int, last: int) -> int:
+def _last_hopeful(m: Machine, partition: int, first: int, last: int) -> int:
     """Return the last place in [first, last] whose job might start now; before ``first`` if none.
 
     A plan only fills up: what doesn't fit now won't start in this pass, and nothing has to be
-    planned for those behind the last that does.
+    planned for jobs behind the last that does.
     """
-    queue = m.partitions[number].queue
-    while last >= first and not _is_hopeful(m, number, m.queue[queue + last]):
+    queue = m.partitions[partition].queue
+    while last >= first and not _is_hopeful(m, partition, m.queue[queue + last]):
         last -= 1
     return last
 
 
 @compiled
-def _serve(m: Machine, number: int) -> int:
+def _serve(m: Machine, partition: int) -> int:
     """One partition's part of the pass; MORE, or QUEUE_FULL: the plan needs more space."""
-    part, result = m.partitions[number], MORE
+    part, result = m.partitions[partition], MORE
     if part.blocked > 0:
         part.seen = part.waiting
         return MORE
@@ -164,9 +145,9 @@ def _serve(m: Machine, number: int) -> int:
         place = max(place, part.seen)
     last = part.waiting - 1
     lazily = part.reservations > 0 and m.rules[0].wake_ahead == 0
-    lazily = lazily and (m.rules[0].parts == 1 or m.rules[0].shared == 0)
+    lazily = lazily and (m.partitions.size == 1 or m.resources.size == 0)
     if lazily:
-        last = _last_hopeful(m, number, max(place, part.seen), last)
+        last = _last_hopeful(m, partition, max(place, part.seen), last)
         if last < max(place, part.seen):
             part.seen = part.waiting
             return MORE
@@ -175,9 +156,9 @@ def _serve(m: Machine, number: int) -> int:
         entry = m.queue[part.queue + place]
         became = WAITS
         open_still = part.reserved < part.reservations or part.reservations == 0
-        # Who can't start now can only wait for a reservation, or block.
-        if open_still or _is_hopeful(m, number, entry):
-            became = _decide(m, number, entry.job)
+        # A job that can't start now can only wait for a reservation, or block.
+        if open_still or _is_hopeful(m, partition, entry):
+            became = _decide(m, partition, entry.job)
             if became == NO_SPACE:
                 result = QUEUE_FULL
                 break
@@ -194,7 +175,7 @@ def _serve(m: Machine, number: int) -> int:
             part.blocked = 1
             break
         if became == WAITS and lazily and part.reserved < part.reservations:
-            last = _last_hopeful(m, number, place, last)
+            last = _last_hopeful(m, partition, place, last)
     if kept < place:
         shift(m.queue, part.queue + kept, part.queue + place, part.waiting - place)
         part.waiting -= place - kept
@@ -214,7 +195,7 @@ def schedule(m: Machine, own: KeyFunction) -> int:
         if plan.stale > 0 or outlived or overdue or clock.rate != plan.rate:
             forget(m)
         clock.serving = 0
-    while clock.serving < rules.parts:
+    while clock.serving < m.partitions.size:
         part = m.partitions[clock.serving]
         if part.order != STATIC and part.order != MULTIFACTOR and not sort_by_time(m, part, own):
             return BAD_KEY

@@ -111,23 +111,53 @@ def take_node(m: Machine, n: int) -> float:
 
 
 @compiled
-def _delay_ahead(m: Machine, part: Record) -> float:
-    """Return the longest wake-up of what a partition's reservation would take, were it now."""
-    delay = 0.0
-    if m.rules[0].pooled:
-        procs, place = m.options[part.option].procs, part.stack + part.entries - 1
-        while procs > 0 and place >= part.stack:
-            delay = max(delay, delay_of(m, m.idle[place].since))
-            procs -= m.idle[place].procs
-            place -= 1
-        return delay
-    k = part.link
+def _wake_pool(m: Machine, part: Record, now: bool) -> float:  # noqa: FBT001
+    """Return how long it takes to wake what a pool's first reservation needs; ``now``: do it.
+
+    Those processors that are awake already, or about to be, stay as they are.
+    """
+    procs, woken, delay = m.options[part.option].procs, 0, 0.0
+    place = part.stack + part.entries - 1
+    while procs > 0 and place >= part.stack:
+        entry = m.idle[place]
+        some = min(procs, entry.procs)
+        delay = max(delay, delay_of(m, entry.since))
+        if now and sleep_state(m, entry.since) >= 0:
+            if some < entry.procs:  # the lower part goes on sleeping
+                for k in range(part.stack + part.entries, place, -1):
+                    m.idle[k] = m.idle[k - 1]
+                part.entries += 1
+                m.idle[place].procs -= some
+                m.idle[place + 1].procs = some
+                entry = m.idle[place + 1]
+            entry.since = waken(m, part.first, entry.since, some)
+            woken += some
+        procs -= some
+        place -= 1
+    if woken > 0:
+        note(m, WOKEN, woken, part.first)
+    return delay
+
+
+@compiled
+def _wake_nodes(m: Machine, part: Record, now: bool) -> float:  # noqa: FBT001
+    """Do the same for the nodes of a first reservation."""
+    k, delay = part.link, 0.0
     while k >= 0:
-        node = m.nodes[m.links[k].node]
+        n = m.links[k].node
+        node = m.nodes[n]
         if node.up > 0 and node.jobs == 0:
             delay = max(delay, delay_of(m, node.since))
+            if now and sleep_state(m, node.since) >= 0:
+                node.since = waken(m, n, node.since, node.cores)
+                note(m, WOKEN, node.cores, n)
         k = m.links[k].following
     return delay
+
+
+@compiled
+def _wake_ahead(m: Machine, part: Record, now: bool) -> float:  # noqa: FBT001
+    return _wake_pool(m, part, now) if m.rules[0].pooled else _wake_nodes(m, part, now)
 
 
 @compiled
@@ -140,7 +170,7 @@ def set_timers(m: Machine) -> None:
         part = m.partitions[number]
         part.timer = np.inf
         if part.reserved > 0 and part.begin > v:
-            ahead = _delay_ahead(m, part)
+            ahead = _wake_ahead(m, part, False)  # noqa: FBT003
             if ahead > 0.0:
                 begin = clock.now + (part.begin - v) / clock.rate
                 part.timer = max(clock.now, begin - ahead)
@@ -148,57 +178,14 @@ def set_timers(m: Machine) -> None:
 
 
 @compiled
-def _wake_pool(m: Machine, part: Record) -> int:
-    """Wake the processors on top of a pool's stack that a reservation needs; return how many.
-
-    Those that are awake already, or about to be, stay as they are.
-    """
-    procs, woken = m.options[part.option].procs, 0
-    place = part.stack + part.entries - 1
-    while procs > 0 and place >= part.stack:
-        entry = m.idle[place]
-        some = min(procs, entry.procs)
-        if sleep_state(m, entry.since) >= 0:
-            if some < entry.procs:  # the lower part goes on sleeping
-                for k in range(part.stack + part.entries, place, -1):
-                    m.idle[k] = m.idle[k - 1]
-                part.entries += 1
-                m.idle[place].procs -= some
-                m.idle[place + 1].procs = some
-                entry = m.idle[place + 1]
-            entry.since = waken(m, part.first, entry.since, some)
-            woken += some
-        procs -= some
-        place -= 1
-    return woken
-
-
-@compiled
-def _wake_nodes(m: Machine, part: Record) -> None:
-    k = part.link
-    while k >= 0:
-        n = m.links[k].node
-        node = m.nodes[n]
-        if node.up > 0 and node.jobs == 0 and sleep_state(m, node.since) >= 0:
-            node.since = waken(m, n, node.since, node.cores)
-            note(m, WOKEN, node.cores, n)
-        k = m.links[k].following
-
-
-@compiled
 def fire_timers(m: Machine) -> None:
     """Wake what the reservations whose timers are due would take."""
     clock = m.clock[0]
-    clock_timer = np.inf
+    following = np.inf
     for number in range(m.partitions.size):
         part = m.partitions[number]
         if part.timer <= clock.now:
             part.timer = np.inf
-            if m.rules[0].pooled:
-                woken = _wake_pool(m, part)
-                if woken > 0:
-                    note(m, WOKEN, woken, part.first)
-            else:
-                _wake_nodes(m, part)
-        clock_timer = min(clock_timer, part.timer)
-    clock.timer = clock_timer
+            _wake_ahead(m, part, True)  # noqa: FBT003
+        following = min(following, part.timer)
+    clock.timer = following

@@ -1,4 +1,4 @@
-"""The state of the machine in detail: its records, and who writes them.
+"""The state of the machine in detail: its records, and the modules that write them.
 
 Everything is in arrays of records (`onega.kernels.records`), grouped in one tuple, `Machine`, that
 every function of the engine takes. Amounts stand in rows: ``free[n, k]`` is what node n has of
@@ -8,9 +8,9 @@ resource k; processors are resource 0. Times of plans are readings of the work c
 record       what it holds                                         written by
 ============ ===================================================== =========================
 CLOCK        the time, the rate, counters, places in the tables    loop, events, running
-RULES        what holds for the whole run                          nobody
+RULES        what holds for the whole run                          none
 JOB          a job: what is known of it, what became of it         loop, leave, running
-OPTION       a shape that a job may take                           nobody
+OPTION       a shape that a job may take                           none
 PARTITION    rules; its queue, its idle processors, its plan       queue, sleep, schedule
 WAITING      a place in a queue                                    queue
 NODE         its state; free amounts are in ``free``               nodes, sleep, events
@@ -36,7 +36,7 @@ import numpy as np
 
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.heap import Heap
-from onega.kernels.types import Floats, Ints, Records
+from onega.kernels.types import Floats, Records
 
 Record = np.record
 KeyFunction = Callable[[float, float, float, float], float]
@@ -56,8 +56,8 @@ CLOCK = record(
     known_waiting=REAL, known_ends=REAL, counted=WHOLE,
     # Jobs that wait, hold processors, are in launch, have left, wait for another's end.
     waiting=WHOLE, holding=WHOLE, launching=WHOLE, gone=WHOLE, pending=WHOLE,
-    # Next rows of the tables; reservations that are on.
-    next_job=WHOLE, next_row=WHOLE, next_begin=WHOLE, next_end=WHOLE, next_step=WHOLE,
+    # Next rows of the tables.
+    next_job=WHOLE, next_row=WHOLE, next_dated=WHOLE,
     # The next start's number; spare slots and links; running jobs with an expected end.
     sequence=WHOLE, spare_slot=WHOLE, spare_link=WHOLE, ends=WHOLE,
     # Whether a pass is due; lines of the logs; the job with a bad key.
@@ -69,8 +69,7 @@ CLOCK = record(
 )  # fmt: skip
 
 RULES = record(
-    jobs=WHOLE, shared=WHOLE, nodes=WHOLE, parts=WHOLE, limits=WHOLE,
-    pooled=WHOLE, sleeps=WHOLE, wake_ahead=WHOLE, on_interrupt=WHOLE, checkpoint=REAL,
+    limits=WHOLE, pooled=WHOLE, sleeps=WHOLE, wake_ahead=WHOLE, on_interrupt=WHOLE, checkpoint=REAL,
     factors=WHOLE, age=REAL, max_age=REAL, job_size=REAL, fair_share=REAL, queue=REAL,
     half_life=REAL, period=REAL, machine=REAL,
     keeps=WHOLE,
@@ -88,8 +87,8 @@ JOB = record(
     submitted=REAL, start=REAL, end=REAL, lost=REAL, saved=REAL, key=REAL,
     state=WHOLE, option=WHOLE, phase=WHOLE, slot=WHOLE,
 )  # fmt: skip
-"""``by_clock``: submitted at ``submit``, not after another's end; ``child``, ``sibling``: who waits
-for its end, and the next who waits for the same one."""
+"""``by_clock``: submitted at ``submit``, not after another's end; ``child``, ``sibling``: the
+first job that waits for its end, and the next one that waits for the same."""
 
 OPTION = record(procs=WHOLE, chunks=WHOLE, chunk=WHOLE, cores=REAL, work=REAL, expect=REAL)
 """``chunk``: row of ``needs``, what each of the equal chunks needs of a node; ``cores``: what all
@@ -131,11 +130,11 @@ END = record(time=REAL, slot=WHOLE)
 PLAN = record(
     stale=WHOLE, number=WHOLE, changes=WHOLE, dips=WHOLE, started=WHOLE, empty=WHOLE,
     first=REAL, first_dip=REAL, last_dip=REAL, rate=REAL,
-    until=REAL, begin_row=WHOLE, end_row=WHOLE, step_row=WHOLE, room=WHOLE,
+    until=REAL, row=WHOLE, room=WHOLE,
 )  # fmt: skip
 """``first``: when its first reservation is due; ``number`` of the plan, counted up;
 dips of nodes lie in [``first_dip``, ``last_dip``]; the calendar is in it up to ``until``, rows from
-``…_row`` on are not; ``room``: chunks that the last placement that failed found room for;
+``row`` on are not; ``room``: chunks that the last placement that failed found room for;
 ``empty``: whether a reservation has no length, so that others may start in its way; ``rate``: that
 of the work clock, by which the calendar's times are told."""
 
@@ -156,25 +155,25 @@ COUNTED = record(plan=WHOLE, now=WHOLE, later=WHOLE, until=REAL)
 ``until`` or longer. A plan only fills up, so that this holds as long as the plan does."""
 
 EVENT = record(time=REAL, code=WHOLE, job=WHOLE, node=WHOLE)
-BOOKED = record(begin=REAL, end=REAL, node=WHOLE)
-STEP = record(time=REAL, resource=WHOLE, capacity=REAL, number=WHOLE)
+DATED = record(time=REAL, node=WHOLE, sign=REAL, resource=WHOLE, capacity=REAL)
+"""A line of the calendar: amounts of a ``node``, in a row of the same number, come free (``sign``
+1) or are withheld (−1); or (node −1) a machine-wide ``resource`` has a new ``capacity``."""
+
 USER = record(share=REAL, usage=REAL, since=REAL, held=REAL, factor=REAL, factor_at=REAL)
 LIMIT = record(jobs=WHOLE, procs=WHOLE)
 STATE_OF_SLEEP = record(timeout=REAL, delay=REAL)
 IDLE = record(since=REAL, procs=WHOLE)
 ATTEMPT = record(job=WHOLE, start=REAL, wake=REAL, begin=REAL, end=REAL)
 LOGGED = record(time=REAL, event=WHOLE, job=WHOLE, node=WHOLE)
-STRETCH = record(since=REAL, until=REAL, kind=WHOLE, procs=WHOLE, depth=WHOLE, node=WHOLE)
+STRETCH = record(kind=WHOLE, since=REAL, until=REAL, procs=WHOLE, depth=WHOLE, node=WHOLE)
 
 
 class Tables(NamedTuple):
-    """What is known beforehand: events, reservations (by begin, by end) and steps of capacities."""
+    """What is known beforehand: events, the calendar and its amounts, draws of the rate control."""
 
     events: Records
-    booked: Records
+    calendar: Records
     amounts: Floats
-    by_end: Ints
-    steps: Records
     draws: Floats
 
 

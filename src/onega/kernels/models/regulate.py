@@ -1,4 +1,4 @@
-"""People exchange their weeks until every week has the work and the jobs that it should have."""
+"""Users exchange their own weeks until every week has the work and jobs that it should have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Weeks(NamedTuple):
     """What each person (row) repeats in each week (column): a number of ``place`` (the week where
     it stood), ``work`` and ``jobs``, whose last elements stand for nothing (number −1).
 
-    ``level``: of persons and weeks; he is there if the week's ``people`` exceed it. ``sums``,
+    ``level``: of persons and weeks; a person is there if the week's ``people`` exceed it. ``sums``,
     ``wanted`` and ``scale``: work and jobs (rows) of each week as they are, as they should be, and
     their units.
     """  # noqa: D205
@@ -50,7 +50,7 @@ def add_up(weeks: Weeks) -> None:
 
 @kernel
 def exchange(weeks: Weeks, person: Ints, week: Ints, by: Ints, season: int) -> int:
-    """Let one person after another exchange two of his weeks; return how often it was done.
+    """Let one person after another exchange two of their weeks; return how often it was done.
 
     Nothing goes farther than ``season`` from where it stood, and no exchange makes the two weeks'
     errors larger: random histories are thus conditioned on the sums.

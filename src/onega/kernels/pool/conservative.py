@@ -1,6 +1,6 @@
 """The scheduling pass of conservative backfilling, for orders by fixed rank.
 
-Everybody has a reservation, and nobody's is delayed by a later one. Reservations are made anew, in
+Every job has a reservation, and none is delayed by a later one. Reservations are made anew, in
 queue order, when a job has ended before its time or a reservation is due. With thousands waiting,
 that is what a run costs; see `pass_conservative` for what keeps it short.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.jit import inlined, part
+from onega.kernels.jit import part
 from onega.kernels.pool.engine import clock
 from onega.kernels.pool.processors import State, start_job
 from onega.kernels.structures.profile import (
@@ -28,14 +28,14 @@ from onega.kernels.structures.waiting_line import (
 from onega.kernels.types import Floats
 
 
-@inlined
+@part
 def pass_conservative(state: State) -> None:
-    """Conservative backfilling: everybody has a reservation, made anew in queue order.
+    """Conservative backfilling: every job has a reservation, made anew in queue order.
 
     Three things keep it short. A plan holds until a job ends before its time or a reservation is
-    due. A plan only fills up: who can't start beside what is planned so far can't start in this
-    pass, so that nobody needs a reservation who stands behind the last who could (the others'
-    reservations would be of no consequence before the plan is made anew). And newcomers go on
+    due. A plan only fills up: a job that can't start beside what is planned so far can't start in
+    this pass, so that jobs behind the last that could need no reservation (theirs would be of no
+    consequence before the plan is made anew). And newcomers go on
     where the plan ended.
     """
     m, waiting, profile = state.machine[0], state.waiting, state.profile

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onega.kernels.jit import kernel, part, shift, unowned
+from onega.kernels.jit import by_reference, kernel, part, shift
 from onega.kernels.pool.engine import DONE, MORE, QUEUE_FULL
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.ends import ends_pop, ends_push
@@ -146,11 +146,7 @@ def run_easy(jobs: Columns, running: Running, line: Records, count: Ints, rounds
     The line of waiting jobs is [head, tail) of its array. It stops only between instants, with the
     whole state in its arguments.
     """
-    jobs = Columns(
-        unowned(jobs.submit), unowned(jobs.work), unowned(jobs.expect), unowned(jobs.procs)
-    )
-    running = Running(unowned(running.heap), unowned(running.expected), unowned(running.start))
-    line = unowned(line)
+    jobs, running = by_reference(jobs), by_reference(running)
     arrived, size, head, tail, free = count[0], count[1], count[2], count[3], count[4]
     shadow, extra = -np.inf, 0
     reason = MORE

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from onega.kernels.jit import inlined, kernel, part
+from onega.kernels.jit import kernel, part
 from onega.kernels.pool.engine import BAD_KEY, BLOCKING, CONSERVATIVE, MORE, clock
 from onega.kernels.pool.processors import State, start_job
 from onega.kernels.structures.profile import (
@@ -128,7 +128,7 @@ def _last_hope(state: State, places: Ints, first: int, last: int) -> int:
     return last
 
 
-@inlined
+@part
 def _start(state: State) -> None:
     """Start and backfill, the keys being known; started jobs leave their places empty."""
     m, jobs, queue = state.machine[0], state.jobs, state.queue
@@ -174,7 +174,7 @@ def _start(state: State) -> None:
                 break
 
 
-@inlined
+@part
 def newcomer_keyed(state: State, number: int) -> bool:
     """Queue a newcomer; a full pass is always needed."""
     count = state.waiting.state[COUNT]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onega.kernels.jit import by_reference, inlined, kernel, part
+from onega.kernels.jit import by_reference, kernel, part
 from onega.kernels.pool.engine import (
     DONE,
     FIXED,
@@ -250,7 +250,7 @@ def _pass_by_work(state: State) -> None:
     line.fresh = 0
 
 
-@inlined
+@part
 def _enter(state: State) -> None:
     """Let the next job of the log arrive, and decide on the rate."""
     m = state.machine[0]
@@ -263,7 +263,7 @@ def _enter(state: State) -> None:
         _line_enter(state.line[0], state.service, number, state.jobs[number].procs)
 
 
-@inlined
+@part
 def _end(state: State, index: int) -> None:
     """Let a job that has done its work leave, and decide on the rate."""
     number = state.due[index].slot
@@ -277,7 +277,7 @@ def _end(state: State, index: int) -> None:
         control_departure(m, state.levels, state.draws, state.log, number)
 
 
-@inlined
+@part
 def _hold(state: State, ending: int) -> None:
     """Let the jobs that end now keep their processors until their turn."""
     line = state.line[0]

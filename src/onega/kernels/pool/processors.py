@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onega.kernels.jit import inlined, kernel, part
+from onega.kernels.jit import kernel, part
 from onega.kernels.pool.engine import (
     BLOCKING,
     FIXED,
@@ -63,14 +63,14 @@ class State(NamedTuple):
     log: Records
 
 
-@inlined
+@part
 def has_plan_room(state: State, adding: int) -> bool:
     """Tell whether the plan has room for all jobs in the system and so many newcomers."""
     changes = state.machine[0].arrived - state.machine[0].departed + adding
     return changes <= profile_room(state.profile)
 
 
-@inlined
+@part
 def start_job(state: State, number: int) -> None:
     """Give a job its processors now."""
     m = state.machine[0]
@@ -99,7 +99,7 @@ def ends_as_expected(job: Record) -> bool:
     return job.expect == job.work
 
 
-@inlined
+@part
 def release_expected(state: State, ending: int) -> int:
     """Ties by event: the processors of jobs that end now, as expected, are free from now on.
 
@@ -114,7 +114,7 @@ def release_expected(state: State, ending: int) -> int:
     return released
 
 
-@inlined
+@part
 def free_processors(state: State, slot: int) -> None:
     """Take the processors of the job in a slot back."""
     m = state.machine[0]
@@ -125,7 +125,7 @@ def free_processors(state: State, slot: int) -> None:
         runs_take(state.runs, state.slots[slot].expected, procs)
 
 
-@inlined
+@part
 def end_job(state: State, index: int) -> None:
     """Let a job that has done its work leave, and decide on the rate."""
     m = state.machine[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.jit import inlined
+from onega.kernels.jit import part
 from onega.kernels.pool.conservative import pass_conservative
 from onega.kernels.pool.engine import BLOCKING, CONSERVATIVE, EASY, EASY_2018, clock
 from onega.kernels.pool.processors import State, start_job
@@ -26,7 +26,7 @@ from onega.kernels.structures.waiting_line import (
 )
 
 
-@inlined
+@part
 def pass_ranked(state: State) -> None:
     """One full pass."""
     m = state.machine[0]
@@ -38,7 +38,7 @@ def pass_ranked(state: State) -> None:
         _pass_easy(state)
 
 
-@inlined
+@part
 def _pass_easy(state: State) -> None:
     """Start jobs in order until one doesn't fit; under EASY, backfill behind it.
 
@@ -78,7 +78,7 @@ def _pass_easy(state: State) -> None:
     m.extra = extra
 
 
-@inlined
+@part
 def _pass_easy_2018(state: State) -> None:
     """Backfilling as Rumyantsev et al. (2018) print it, (13)–(15).
 
@@ -104,7 +104,7 @@ def _pass_easy_2018(state: State) -> None:
             place, index = waiting_find(waiting, place, skip, candidates)
 
 
-@inlined
+@part
 def newcomer_ranked(state: State, number: int, alone: bool) -> bool:  # noqa: FBT001
     """Queue a newcomer, or decide on it at once; tells whether it is decided.
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onega.kernels.jit import kernel, part, unowned
+from onega.kernels.jit import by_reference, kernel, part
 from onega.kernels.types import Floats, Ints
 
 # Rows of the table that `measure_jobs` fills.
@@ -34,7 +34,7 @@ class Times(NamedTuple):
 
 
 class Stretches(NamedTuple):
-    """So many processors (``procs``) from ``since`` ``until``."""
+    """``procs`` processors over [since, until)."""
 
     since: Floats
     until: Floats
@@ -71,7 +71,7 @@ class Rate(NamedTuple):
 
 
 class QueuedClock(NamedTuple):
-    """U = ∫ R·1{somebody waits}, piecewise linear in V: breakpoints ``clock`` and values there."""
+    """U = ∫ R·1{a job waits}, piecewise linear in V: breakpoints ``clock`` and values there."""
 
     clock: Floats
     queued: Floats
@@ -220,7 +220,7 @@ def _queued_clock(waits: Waits, rate: Rate) -> QueuedClock:
     queue is empty until the next one. Waits of no time leave no breakpoint, nor do waits that end
     before they begin: V rises strictly from breakpoint to breakpoint, which all that follows needs.
     """
-    begins, ends = unowned(waits.begins), unowned(waits.ends)
+    begins, ends = waits.begins, waits.ends
     size = min(begins.size, ends.size)
     clock, queued = np.empty(2 * size), np.empty(2 * size)
     count, total, near, first = 0, 0.0, 0, 0
@@ -277,14 +277,13 @@ def _queued_at(line: QueuedClock, before: Ints, clock: float, scale: float) -> f
 
 @kernel
 def queued_areas(some: Stretches, waits: Waits, rate: Rate) -> tuple[float, float]:
-    """Return U = ∫ R·1{somebody waits} over all waits, and Σ procs·(U(until) − U(since)).
+    """Return U = ∫ R·1{a job waits} over all waits, and Σ procs·(U(until) − U(since)).
 
-    The second is what the processors of the stretches did, or could do, while somebody waited.
+    The second is what the processors of the stretches did, or could do, while a job waited.
     """
-    some = Stretches(unowned(some.since), unowned(some.until), unowned(some.procs))
-    rate = Rate(unowned(rate.since), unowned(rate.rate), unowned(rate.clock))
-    made = _queued_clock(waits, rate)
-    line = QueuedClock(unowned(made.clock), unowned(made.queued))
+    some, rate = by_reference(some), by_reference(rate)
+    made = _queued_clock(by_reference(waits), rate)
+    line = by_reference(made)
     size = line.clock.size
     if size == 0:
         return 0.0, 0.0

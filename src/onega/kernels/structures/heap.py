@@ -14,12 +14,7 @@ from onega.kernels.jit import part
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.types import Ints, Records
 
-ENTRY = record(
-    key=REAL,
-    seq=WHOLE,
-    slot=WHOLE,
-    place=WHOLE,
-)
+ENTRY = record(key=REAL, seq=WHOLE, slot=WHOLE, place=WHOLE)
 
 
 class Heap(NamedTuple):

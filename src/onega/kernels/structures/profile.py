@@ -29,17 +29,10 @@ from onega.kernels.types import Records
 
 WIDTH_CLASSES = 63
 
-PRESENT = record(
-    time=REAL,
-    free=WHOLE,
-)
+PRESENT = record(time=REAL, free=WHOLE)
 """Now, and the processors that are free from now on."""
 
-HINT = record(
-    procs=WHOLE,
-    lasting=REAL,
-    begin=REAL,
-)
+HINT = record(procs=WHOLE, lasting=REAL, begin=REAL)
 """When so many processors were first free for so long."""
 
 
@@ -119,9 +112,9 @@ def _bound(changes: Runs, block: int) -> None:
 
 @part
 def _not_before(profile: Profile, procs: int, lasting: float) -> float:
-    """Return a time before which ``procs`` can't be had for ``lasting``: from earlier requests.
+    """Return a time before which ``procs`` can't be had for ``lasting``, by earlier requests.
 
-    A profile only fills up: a request for no less than an earlier one can't begin before it.
+    A profile only fills up: a job that wants no less than an earlier one can't begin before it.
     """
     after = profile.present[0].time
     for k in range(width_class(procs) + 1):

@@ -18,18 +18,9 @@ from onega.kernels.types import Ints, Records
 BLOCK = 128
 
 
-ENTRY = record(
-    key=REAL,
-    count=WHOLE,
-)
+ENTRY = record(key=REAL, count=WHOLE)
 BLOCKS = record(
-    filled=WHOLE,
-    total=WHOLE,
-    bounded=WHOLE,
-    least=WHOLE,
-    most=WHOLE,
-    order=WHOLE,
-    spare=WHOLE,
+    filled=WHOLE, total=WHOLE, bounded=WHOLE, least=WHOLE, most=WHOLE, order=WHOLE, spare=WHOLE
 )
 
 
@@ -120,18 +111,16 @@ def _rebuild(runs: Runs) -> None:
     amount = 0
     for place in range(used):
         amount += runs.block[runs.block[place].order].filled
-    keys = np.empty(amount)
-    counts = np.empty(amount, np.int64)
+    kept = np.empty(amount, ENTRY)
     at = 0
     for place in range(used):
         block = runs.block[place].order
         for index in range(block * BLOCK, block * BLOCK + runs.block[block].filled):
-            keys[at] = runs.entry[index].key
-            counts[at] = runs.entry[index].count
+            kept[at] = runs.entry[index]
             at += 1
     runs_clear(runs)
     for at in range(amount):
-        runs_append(runs, keys[at], counts[at])
+        runs_append(runs, kept[at].key, kept[at].count)
 
 
 @part
@@ -145,12 +134,10 @@ def _split(runs: Runs, place: int) -> None:
     runs.block[place + 1].order = fresh
     runs.used[0] = used + 1
     half = BLOCK // 2
+    shift(runs.entry, fresh * BLOCK, block * BLOCK + half, half)
     moved = 0
-    for number in range(half):
-        source = block * BLOCK + half + number
-        runs.entry[fresh * BLOCK + number].key = runs.entry[source].key
-        runs.entry[fresh * BLOCK + number].count = runs.entry[source].count
-        moved += runs.entry[source].count
+    for index in range(fresh * BLOCK, fresh * BLOCK + half):
+        moved += runs.entry[index].count
     runs.block[block].filled = half
     runs.block[fresh].filled = half
     runs.block[block].total -= moved

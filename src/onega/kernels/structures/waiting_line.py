@@ -1,8 +1,8 @@
 """The waiting jobs in queue order, in blocks that a search can pass over.
 
 Entries (rank, processors, expected work) stand sorted by rank in blocks of at most 128, without
-holes. Each block knows a bound: the fewest processors any job in it asks for and, for each width
-class k, the shortest expected work among those narrower than 2^(k+1). A search for the first job
+holes. Each block knows a bound: the fewest processors that a job in it asks for and, for each width
+class k, the shortest expected work among jobs narrower than 2^(k+1). A search for the first job
 that fits passes over every block that can't hold one, so that a queue of 10⁵ jobs costs a few
 hundred looks instead of 10⁵, and a short queue is one block that is simply read.
 
@@ -26,19 +26,8 @@ UNBOUNDED = 2**62
 COUNT, USED = 0, 1
 
 
-ENTRY = record(
-    rank=WHOLE,
-    procs=WHOLE,
-    expect=REAL,
-    width=WHOLE,
-)
-BLOCKS = record(
-    filled=WHOLE,
-    stale=WHOLE,
-    fewest=WHOLE,
-    order=WHOLE,
-    spare=WHOLE,
-)
+ENTRY = record(rank=WHOLE, procs=WHOLE, expect=REAL, width=WHOLE)
+BLOCKS = record(filled=WHOLE, stale=WHOLE, fewest=WHOLE, order=WHOLE, spare=WHOLE)
 
 
 class Waiting(NamedTuple):
@@ -173,12 +162,7 @@ def _block_for(waiting: Waiting, rank: int) -> int:
     if low + 1 == used and rank > waiting.entry[block * BLOCK + size - 1].rank:
         return fresh
     half = BLOCK // 2
-    for number in range(half):
-        source, target = block * BLOCK + half + number, fresh * BLOCK + number
-        waiting.entry[target].rank = waiting.entry[source].rank
-        waiting.entry[target].procs = waiting.entry[source].procs
-        waiting.entry[target].expect = waiting.entry[source].expect
-        waiting.entry[target].width = waiting.entry[source].width
+    shift(waiting.entry, fresh * BLOCK, block * BLOCK + half, half)
     waiting.block[block].filled = half
     waiting.block[fresh].filled = half
     waiting_tighten(waiting, block)
@@ -228,7 +212,7 @@ def waiting_take(waiting: Waiting, place: int, index: int) -> bool:
 
 @part
 def waiting_head(waiting: Waiting) -> int:
-    """Return the entry of the first job; at least one must wait."""
+    """Return the entry of the first job; there must be one."""
     return waiting.block[0].order * BLOCK
 
 

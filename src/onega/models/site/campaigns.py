@@ -16,8 +16,8 @@ from onega.models.jobs.jobs import Jobs
 from onega.models.parts import Part, frozen_array
 
 BURST = 1200.0
-"""Seconds. A longer break between two submissions begins a new session; jobs whose user nobody
-knows are one stranger's as long as there is no such break between them."""
+"""Seconds. A longer break between two submissions begins a new session; jobs without a user are
+taken for one stranger's as long as there is no such break between them."""
 
 PERIODS = tuple(SECONDS[unit] for unit in ("w", "d", "h", "m"))
 """A campaign is a user's week. Logs shorter than three weeks are cut into days, hours, minutes."""
@@ -82,7 +82,7 @@ class Campaigns(Part):
         if np.any(self.procs < 1) or np.any(self.runtime <= 0):
             raise ModelError("campaigns: widths are at least 1, run times positive")
         if np.any(self.submit < 0) or np.any(self.after >= np.repeat(self.size, self.size)):
-            raise ModelError("campaigns: submissions are at least 0, nobody waits beyond his own")
+            raise ModelError("campaigns: submissions are at least 0, waiting stays in a campaign")
 
     @classmethod
     def of(cls, jobs: Jobs, within: float) -> Campaigns:
@@ -137,6 +137,13 @@ class Campaigns(Part):
         breaks = np.diff(self.submit, prepend=0.0) > BURST
         breaks[self.first] = True
         return breaks.astype(np.int64)
+
+    @property
+    def stay(self) -> float:
+        """Mean number of rounds in a row in which a user submits something."""
+        here = np.lexsort((self.place, self.user))
+        goes_on = (np.diff(self.user[here]) == 0) & (np.diff(self.place[here]) == 1)
+        return self.user.size / (self.user.size - np.count_nonzero(goes_on))
 
     @property
     def rate(self) -> float:

@@ -1,4 +1,4 @@
-"""Who comes in each week, and which of his weeks everybody repeats."""
+"""Which users come in each week, and which of their own weeks they repeat."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Crowd:
     Attributes
     ----------
     people
-        How many times the log's users there are in a round, by its number. Users stand in a random
-        order; each takes as much room in [0, 1) as his share of all work. Those whose room lies
-        below the fractional part are there once more than the others; the one in whose room it lies
-        comes in so many of his weeks. So work grows with people, and who is there at a smaller
-        population is there at a larger one.
+        How many times the log's users there are in a round, by its number. The fractional part is
+        the share of rounds in which one more copy of each user is there, drawn for every user and
+        round: which of a user's weeks are left out, or come twice, is then settled by exchanges,
+        so that the totals are as regulated as the log's. (Whole users that come or stay away would
+        leave holes in the totals that the others can't fill within a season.)
     """
 
     campaigns: Campaigns
@@ -54,17 +54,12 @@ class Crowd:
     rng: Generator
 
     def passes(self) -> Iterator[Chosen]:
-        """Go through the log's rounds, again and again, and yield who comes."""
-        count = self.campaigns.rounds
-        work = np.bincount(self.campaigns.user, weights=self.campaigns.work).astype(np.float64)
-        share = work / work.sum()
-        order = self.rng.permutation(share.size)
-        room = np.empty(share.size)
-        room[order] = np.cumsum(share[order]) - share[order]
+        """Go through the log's rounds, again and again, and yield the users who come."""
+        count, users = self.campaigns.rounds, int(self.campaigns.user.max()) + 1
         first = 0
         while True:
             people = np.array([self.people(first + one) for one in range(count)])
-            within = room[:, None] + share[:, None] * self.rng.random((share.size, count))
+            within = self.rng.random((users, count))
             level = np.concatenate([copy + within for copy in range(math.ceil(people.max()))])
             weeks = self._weeks(level, people)
             scale = weeks.scale.copy()
@@ -78,7 +73,7 @@ class Crowd:
             first += count
 
     def _weeks(self, level: Floats, people: Floats) -> Weeks:
-        """Lay everybody's weeks out as they stood, and the totals in another order."""
+        """Lay all users' weeks out as they stood, and the totals in another order."""
         some = self.campaigns
         users = int(some.user.max()) + 1
         history = np.full((users, some.rounds), -1)

@@ -3,8 +3,8 @@
 Users regulate one another through the machine: a full one is submitted to less. Users drawn
 independently of one another, however well each is modelled, make a scheduler's waits several times
 too long (docs/users.md). So the whole's work is the process that is drawn first, week by week, with
-the small variation and the slow memory that the log's has; users fill it, each with one of his own
-weeks or none, independent *given* the week's work and number of jobs.
+the small variation and the slow memory that the log's has; users fill it, each with one of their
+own weeks or none, independent *given* the week's work and number of jobs.
 """
 
 from __future__ import annotations
@@ -28,9 +28,6 @@ from onega.models.jobs.jobs import Jobs
 from onega.models.site.campaigns import BURST, Campaigns, expanded
 from onega.models.site.company import Chosen, Crowd
 
-SEASON = 3
-"""Weeks either way by which users' weeks, and the weeks' totals, may be moved."""
-
 BLUR = 0.01
 """Run times are moved by up to this much in rank (in the middle; less towards both ends)."""
 
@@ -42,7 +39,7 @@ YEAR = 365.25 * SECONDS["d"]
 
 
 class _Rows(NamedTuple):
-    """Jobs drawn: row in the campaigns, time, person, and the place here of whom it waited for."""
+    """Jobs drawn: row in the campaigns, time, person, place here of the job that was waited for."""
 
     row: Ints
     submit: Floats
@@ -67,12 +64,14 @@ class Site(WorkloadModel):
     campaigns
         Users' weeks, as they came.
     season
-        See above.
+        Rounds (weeks) either way. By default, as `fit` has it, how many weeks in a row a user
+        submits something, on average, rounded: within a stay, weeks are taken for exchangeable.
     blur
         Run times move by up to this much in rank, 0 to 0.5; sessions by BURST/2 seconds times
         blur/0.01, at most BURST/2.
     population
-        How many times the log's users: work and jobs of every week grow with them.
+        How many times the log's users there are in a week: work and jobs grow with them. Its
+        fractional part is the share of weeks in which each user has one more copy.
     growth
         By which the population grows in a year: 0.1 is a tenth.
     regulated
@@ -84,7 +83,7 @@ class Site(WorkloadModel):
     TITLE: ClassVar[str] = "users' weeks under a regulated total (Figure 2.7)"
     OWN_GAPS: ClassVar[bool] = True
     campaigns: Campaigns = field()
-    season: int = SEASON
+    season: int = field()
     blur: float = BLUR
     population: float = 1.0
     growth: float = 0.0
@@ -102,13 +101,18 @@ class Site(WorkloadModel):
 
     @staticmethod
     def _fit(
-        jobs: Jobs, rng: Generator, *, season: int = SEASON, within: float = SECONDS["d"]
+        jobs: Jobs, rng: Generator, *, season: int | None = None, within: float = SECONDS["d"]
     ) -> dict[str, Any]:
         """Cut the log into users' weeks.
 
-        ``within``: who submits so many seconds after a result waited for it (closed loops).
+        ``season``: None takes the mean stay of the log's users. ``within``: a user who submits so
+        many seconds after a result at most waited for it (closed loops).
         """
-        return {"campaigns": Campaigns.of(jobs, within), "season": season}
+        campaigns = Campaigns.of(jobs, within)
+        return {
+            "campaigns": campaigns,
+            "season": round(campaigns.stay) if season is None else season,
+        }
 
     @classmethod
     def _fit_arrivals(
@@ -234,7 +238,7 @@ class Site(WorkloadModel):
         return np.maximum(np.where(own > 0, own, drawn), 1.0)
 
     def _followed(self, drawn: _Rows) -> dict[str, Any]:
-        """Say who waited for whom, if the log knew."""
+        """Say which job was waited for, if the log knew."""
         import polars as pl
 
         if not np.any(drawn.after >= 0):
@@ -254,6 +258,7 @@ class Site(WorkloadModel):
             "rounds": some.rounds,
             "period": some.period,
             "campaigns": int(some.user.size),
+            "stay": some.stay,
         }
 
 

@@ -13,7 +13,7 @@ from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload
 from onega.queueing.checks import Check, exponential_check
 from onega.queueing.estimates import usable_jobs
-from onega.queueing.intervals import batch_half_width
+from onega.queueing.intervals import factor_interval
 from onega.queueing.limits.laws import Empirical
 
 CUT_STATES = ("timeout", "cancelled")
@@ -80,9 +80,8 @@ def limit_parameters(workload: Workload) -> LimitEstimates:
     """
     jobs = usable_jobs(workload)
     ordered = workload.sorted()
-    procs, runtime = ordered.column("procs"), ordered.column("runtime")
-    keep = (procs > 0) & (runtime > 0)
-    cut, rule = _cut_off(workload.sorted(), keep)
+    keep = (ordered.column("procs") > 0) & (ordered.column("runtime") > 0)
+    cut, rule = _cut_off(ordered, keep)
     rate = observed_rate(workload)
     if not cut.any() or cut.all():
         which = "no job was" if not cut.any() else "every job was"
@@ -92,11 +91,6 @@ def limit_parameters(workload: Workload) -> LimitEstimates:
         )
     total = float(jobs.runtimes.mean())
     mu, nu = float(np.mean(~cut)) / total, float(np.mean(cut)) / total
-
-    def around(value: float, influence: npt.NDArray[np.float64]) -> Interval:
-        reach = float(np.exp(batch_half_width(influence, 0.95)))
-        return value / reach, value * reach
-
     relative = jobs.runtimes / total
     return LimitEstimates(
         jobs=cut.size,
@@ -104,9 +98,9 @@ def limit_parameters(workload: Workload) -> LimitEstimates:
         arrival_rate=rate,
         service_rate=mu,
         limit_rate=nu,
-        arrival_rate_ci=around(rate, 1 - jobs.gaps * rate),
-        service_rate_ci=around(mu, ~cut / np.mean(~cut) - relative),
-        limit_rate_ci=around(nu, cut / np.mean(cut) - relative),
+        arrival_rate_ci=factor_interval(rate, 1 - jobs.gaps * rate, 0.95),
+        service_rate_ci=factor_interval(mu, ~cut / np.mean(~cut) - relative, 0.95),
+        limit_rate_ci=factor_interval(nu, cut / np.mean(cut) - relative, 0.95),
         rule=rule,
         checks=(
             exponential_check("poisson_arrivals", "gaps between submissions", jobs.gaps),

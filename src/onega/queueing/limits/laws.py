@@ -47,8 +47,17 @@ class LimitLaw(Protocol):
         """Draw limits."""
 
 
+class _Continuous:
+    """A law without atoms."""
+
+    @property
+    def atoms(self) -> Floats:
+        """None: no instant has a positive probability."""
+        return np.empty(0)
+
+
 @dataclass(frozen=True)
-class Exponential:
+class Exponential(_Continuous):
     """c(z) = ν·e^{−νz} (Zayats et al. 2024, (6)); ν = 0 means no limit."""
 
     rate: float
@@ -57,11 +66,6 @@ class Exponential:
     def mean(self) -> float:
         """1/ν."""
         return math.inf if self.rate == 0 else 1 / self.rate
-
-    @property
-    def atoms(self) -> Floats:
-        """None."""
-        return np.empty(0)
 
     def survival(self, t: Floats) -> Floats:
         """e^{−νt}."""
@@ -78,16 +82,11 @@ class Exponential:
 
 
 @dataclass(frozen=True)
-class Gamma:
+class Gamma(_Continuous):
     """Gamma law of a given shape and mean."""
 
     shape: float
     mean: float
-
-    @property
-    def atoms(self) -> Floats:
-        """None."""
-        return np.empty(0)
 
     def survival(self, t: Floats) -> Floats:
         """Γ(k, kt/mean)/Γ(k)."""
@@ -106,7 +105,7 @@ class Gamma:
 
 
 @dataclass(frozen=True)
-class Weibull:
+class Weibull(_Continuous):
     """Weibull law of a given shape and mean."""
 
     shape: float
@@ -116,11 +115,6 @@ class Weibull:
     def scale(self) -> float:
         """Mean/Γ(1 + 1/shape)."""
         return self.mean / math.gamma(1 + 1 / self.shape)
-
-    @property
-    def atoms(self) -> Floats:
-        """None."""
-        return np.empty(0)
 
     def survival(self, t: Floats) -> Floats:
         """e^{−(t/scale)^shape}."""

@@ -266,9 +266,7 @@ def group_weights(
     return sizes, lam * sizes * b[1:]
 
 
-def state_probabilities(
-    sizes: npt.NDArray[np.int64], weights: Floats, tail: float = TAIL
-) -> tuple[Floats, float]:
+def state_probabilities(sizes: npt.NDArray[np.int64], weights: Floats) -> tuple[Floats, float]:
     """p_n by n·p_n = Σ c_j p_{n−j}, as far as needed, and a bound of what is left out.
 
     Chernoff: P(N ≥ M) ≤ G(e^h)·e^{−hM} for every h > 0, log G(e^h) = Σ (c_j/j)(e^{jh} − 1).
@@ -285,7 +283,7 @@ def state_probabilities(
     def reach(log_h: float) -> float:
         h = math.exp(log_h)
         growth = float(np.dot(weights / sizes, np.expm1(np.minimum(sizes * h, 600.0))))
-        return (growth - math.log(tail)) / h
+        return (growth - math.log(TAIL)) / h
 
     top = math.log(500.0 / float(sizes[-1]))
     found = minimize_scalar(reach, bounds=(top - 30, top), method="bounded")
@@ -295,7 +293,7 @@ def state_probabilities(
             f"about {weights.sum():.3g} busy servers are too many to list their probabilities"
         )
     states: Floats = group_states(sizes, weights, length)
-    return states, tail
+    return states, TAIL
 
 
 def task_probability(mu: float, law: LimitLaw) -> float:

@@ -1,4 +1,4 @@
-"""The systems of `onega.queueing.limits` and `loss`, simulated: a witness for the formulas."""
+"""The system of `onega.queueing.limits`, simulated: a witness for the formulas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from onega.core.renamed import renamed
 from onega.core.rng import Rng, child, generator, seed_sequence
 from onega.core.types import Floats
 from onega.queueing.limits.limits import Limits
-from onega.queueing.loss import Loss
 
 
 @dataclass(frozen=True)
@@ -91,34 +90,3 @@ def _one_run(
     variance = float(np.dot((busy - model.mean_busy) ** 2, spent)) / total
     at = [float(spent[busy == n].sum()) / total for n in states]
     return [mean, variance, float(served.mean()), *at]
-
-
-def simulate_loss(
-    model: Loss, *, jobs: int = 50_000, replicates: int = 20, rng: Rng = None
-) -> dict[str, Measured]:
-    """Simulate a machine without a queue job by job, with exponential run times.
-
-    Returns ``p_loss``, ``mean_busy``, ``all_busy`` and ``blocking_k`` for each width k.
-    """
-    from onega.kernels.queueing.limits_loss import run_loss
-
-    rate = float(model.offered.sum())  # arrivals per mean run time if all run times had mean 1
-    values = model.widths.values
-    mean = model.offered / (rate * model.widths.probs)
-    seed = seed_sequence(rng)
-    rows = []
-    for k in range(replicates):
-        draw = generator(child(seed, k))
-        arrival = np.cumsum(draw.exponential(1 / rate, jobs))
-        kind = draw.choice(values.size, jobs, p=model.widths.probs)
-        length = draw.exponential(1.0, jobs) * mean[kind]
-        warm = float(arrival[jobs // 5])
-        accepted, spent = run_loss(arrival, values[kind], length, model.procs, warm)
-        late = arrival > warm
-        lost, kind = ~accepted[late], kind[late]
-        share = spent / spent.sum()
-        blocked = [float(lost[kind == c].mean()) for c in range(values.size)]
-        busy = float(np.dot(share, np.arange(model.procs + 1)))
-        rows.append([float(lost.mean()), busy, float(share[-1]), *blocked])
-    names = ["p_loss", "mean_busy", "all_busy", *(f"blocking_{k}" for k in values)]
-    return {name: Measured(values) for name, values in zip(names, np.array(rows).T)}

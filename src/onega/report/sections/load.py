@@ -1,4 +1,4 @@
-"""The first sections of a report: the load, who makes it, when it comes."""
+"""The first sections of a report: the load, which users make it, when it comes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _load_facts(answers: Answers) -> Iterator[Fact]:
 
 
 def people_section(answers: Answers) -> Section:
-    """Say who makes the load."""
+    """Say which users, accounts and queues make the load."""
     users = answers.description.users
     if users is None:
         why = answers.description.missing.get("users", "the log doesn't say who submitted a job")

@@ -224,7 +224,7 @@ def _clock_words(answers: Answers, found: Settings) -> str:
 
 
 def _clock_tables(found: Settings) -> Iterator[Table]:
-    """One table of the log's own figures, one of the replicates'."""
+    """Make a table of clocks on the log itself, and one over the replicates."""
     rows = []
     full = found.machine(found.present)
     for name in found.clocks:

@@ -102,22 +102,3 @@ def _check_initial(workload: Workload, initial: MachineState) -> None:
             "keep those with workload.select(pl.col('submit') >= time)",
             jobs=workload.table["job"].gather(early).to_list(),
         )
-
-
-def chains(after: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
-    """Chain the jobs that wait for the same one, by row; ``rows`` are those who wait for anybody.
-
-    Returns the first who waits for each job, the next who waits for the same one (−1: nobody), and
-    each waiting job's number among all of them; nothing if nobody waits.
-    """
-    if rows.size == 0:
-        return rows, rows, rows
-    first, following = np.full(after.size, -1), np.full(after.size, -1)
-    number = np.zeros(after.size, np.int64)
-    number[rows] = np.arange(rows.size)
-    order = rows[np.argsort(after[rows], kind="stable")]
-    same = after[order[1:]] == after[order[:-1]]
-    following[order[:-1][same]] = order[1:][same]
-    heads = order[np.concatenate([[True], ~same])]
-    first[after[heads]] = heads
-    return first, following, number

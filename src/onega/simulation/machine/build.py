@@ -33,7 +33,6 @@ RULES = {"lost": codes.LOSE, "requeue": codes.REQUEUE, "checkpoint": codes.CHECK
 DAY = 86400.0
 
 NO_TIMES: Floats = np.empty(0)
-NO_NUMBERS: Ints = np.empty(0, np.int64)
 
 Links = tuple[Ints, Floats]
 """The row that each job waits for (−1: none), and for how long after it."""
@@ -43,7 +42,7 @@ Links = tuple[Ints, Floats]
 class Prepared:
     """A run but for what depends on how long it lasts.
 
-    ``patience`` has when each job is cancelled if it still waits then (NaN: never), if anybody is
+    ``patience`` has when each job is cancelled if it still waits then (NaN: never), if users are
     impatient.
     """
 
@@ -123,12 +122,9 @@ class Prepared:
 
     def _calendar(self, steps: Capacity | None) -> Calendar:
         width = len(self.layout.resources)
-        if steps is None and not self.resolved.reservations:
-            none, nowhere = NO_TIMES, NO_NUMBERS
-            return Calendar(none, none, nowhere, np.empty((0, width)), none, nowhere, none)
         kept = [one for one in self.resolved.reservations if one[1] > self.t0]
         amounts = np.array([one[3] for one in kept], dtype=np.float64).reshape(-1, width)
-        times = np.empty(0) if steps is None else steps.time
+        times, watts = (NO_TIMES, NO_TIMES) if steps is None else (steps.time, steps.watts)
         return Calendar(
             np.array([one[0] for one in kept], dtype=np.float64),
             np.array([one[1] for one in kept], dtype=np.float64),
@@ -136,7 +132,7 @@ class Prepared:
             amounts,
             times,
             np.full(times.size, len(self.layout.shared) - 1, np.int64),
-            np.empty(0) if steps is None else steps.watts,
+            watts,
         )
 
 
@@ -216,7 +212,7 @@ def _layout(machine: Cluster, policy: Policy, events: Events | None) -> Layout:
 
 
 def _places(jobs: Workload, layout: Layout) -> tuple[_Places, list[Misfit]]:
-    """Return where each job belongs, and who has no place among those there are."""
+    """Return where each job belongs, and the jobs that belong nowhere."""
     cluster = layout.cluster
     partition, misfits = groups.assign(jobs, "partition", layout.partitions)
     queue: Ints = setup.constant(jobs, -1, np.int64)
@@ -232,7 +228,7 @@ def _places(jobs: Workload, layout: Layout) -> tuple[_Places, list[Misfit]]:
 def _fit(
     jobs: Workload, layout: Layout, shapes: Shapes, places: _Places, cap: Capacity | None
 ) -> tuple[Shapes, list[Misfit]]:
-    """Keep the options that could ever run; say who has none."""
+    """Keep the options that could ever run; say which jobs have none."""
     cluster, accounts = layout.cluster, places.accounts
     limits = (places.partition, accounts.of_job, accounts.procs)
     shapes, misfits = fitting(jobs, layout, shapes, limits, cap)

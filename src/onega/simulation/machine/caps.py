@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 
@@ -22,9 +20,6 @@ Steps = tuple[Floats, Floats]
 """From when on, in the order of time, and how many watts."""
 
 EPOCH_DAY = date(1970, 1, 1).toordinal()
-
-STEADY_DAYS = 28
-"""No zone moves its clocks there and back within so many days."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,18 +123,7 @@ def _daily(moment: Floats, watts: Floats, meta: Meta, span: tuple[float, float])
 @lru_cache(maxsize=64)
 def _offsets(zone: tzinfo, days: range, moment: float) -> Floats:
     """Return how far the clocks are ahead of Greenwich at one moment of each day, seconds."""
-
-    def offset(day: int) -> float:
-        local = datetime.fromordinal(day) + timedelta(seconds=moment)
-        return (local.replace(tzinfo=zone).utcoffset() or timedelta()).total_seconds()
-
-    offsets = np.empty(len(days))
-    edges = [*range(0, len(days) - 1, STEADY_DAYS), len(days) - 1]
-    offsets[0] = at_edge = offset(days[0])
-    for first, last in pairwise(edges):
-        before, at_edge = at_edge, offset(days[last])
-        some, change = range(first + 1, last + 1), last + 1
-        if at_edge != before:
-            change = first + 1 + bisect(some, 0, key=lambda at: offset(days[at]) != before)
-        offsets[first + 1 : change], offsets[change : last + 1] = before, at_edge
-    return offsets
+    at = timedelta(seconds=moment)
+    local = (datetime.fromordinal(day).replace(tzinfo=zone) + at for day in days)
+    offsets = ((time.utcoffset() or timedelta()).total_seconds() for time in local)
+    return np.fromiter(offsets, float, len(days))

@@ -1,4 +1,4 @@
-"""What a detailed run tells, made from what its kernel wrote down when somebody asks for it."""
+"""What a detailed run tells, made from what its kernel wrote down when it is asked for."""
 
 from __future__ import annotations
 
@@ -73,18 +73,16 @@ class RunChronicle:
     @property
     def parts(self) -> Parts:
         """Stretches of processors without a job."""
-        told = self.outcome
-        return Parts(
-            told.part_kind, told.part_since, told.part_until, told.part_count, told.part_depth
-        )
+        names = ("kind", "since", "until", "procs", "depth")
+        return Parts(*(self.outcome.parts[name] for name in names))
 
     @cached_property
     def attempts(self) -> Attempts:
         """Every stretch of a job on processors, with when its work stopped and what was saved."""
         told, rates = self.outcome, self.rates
-        job, end = told.attempt_job, told.attempt_end
+        job, end = told.attempts["job"], told.attempts["end"]
         # Work that never began, began and stopped at the end of the attempt: none was done.
-        begin = np.where(np.isnan(told.attempt_begin), end, told.attempt_begin)
+        begin = np.where(np.isnan(told.attempts["begin"]), end, told.attempts["begin"])
         begin = np.maximum(begin, rates.since[0])
         finished = (end == told.end[job]) & (told.state[job] <= TIMEOUT)
         clock = rates.integral(rates.rates, begin)
@@ -98,28 +96,28 @@ class RunChronicle:
         stop = np.where(finished, np.minimum(rates.reaching(clock + left), end), end)
         saved = np.where(finished, left, saved)
         row = job if self.by_arrival is None else self.by_arrival[job]
-        return Attempts(row, told.attempt_start, told.attempt_wake, begin, stop, end, saved)
+        return Attempts(row, told.attempts["start"], told.attempts["wake"], begin, stop, end, saved)
 
     def _requeued(self) -> Flags:
         """Tell which attempts ended in the queue again."""
         told = self.outcome
-        again = told.log_event == REQUEUED
-        pairs = set(zip(told.log_job[again], told.log_time[again], strict=True))
-        ends = zip(told.attempt_job, told.attempt_end, strict=True)
-        return np.fromiter((one in pairs for one in ends), bool, told.attempt_job.size)
+        again = told.log["event"] == REQUEUED
+        pairs = set(zip(told.log["job"][again], told.log["time"][again], strict=True))
+        ends = zip(told.attempts["job"], told.attempts["end"], strict=True)
+        return np.fromiter((one in pairs for one in ends), bool, told.attempts.size)
 
     @cached_property
     def events(self) -> pl.DataFrame:
         """The event log, with names of events, ids of jobs and numbers of nodes."""
-        told = self.outcome
-        code, job, node, time = told.log_event, told.log_job, told.log_node, told.log_time
+        log = self.outcome.log
+        code, job, node = log["event"], log["job"], log["node"]
         has_job = (job >= 0) & (code != WOKEN)
         has_node = (node >= 0) & (code != CAPACITY)
         ids = self.ids.to_numpy()
         ids = ids if self.by_arrival is None else ids[self.by_arrival]
         return pl.DataFrame(
             {
-                "time": np.ascontiguousarray(time),
+                "time": np.ascontiguousarray(log["time"]),
                 "event": _named("event", code, EVENTS),
                 "job": ids[np.where(has_job, job, 0)],
                 "node": node + 1,

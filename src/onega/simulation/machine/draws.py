@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
@@ -89,9 +89,6 @@ def _group_times(
 
 def listed(entries: list[Entry]) -> TableEvents:
     """Make columns of a table's events."""
-    if not entries:
-        nobody: Ints = np.empty(0, np.int64)
-        return TableEvents(np.empty(0), nobody, nobody, nobody)
     columns = np.array(entries, dtype=np.float64).reshape(-1, 4)
     code, job, node = (columns[:, place].astype(np.int64) for place in (1, 2, 3))
     return TableEvents(columns[:, 0], code, job, node)
@@ -160,24 +157,15 @@ def _merged_node(
 def with_patience(table: TableEvents, due: Floats) -> TableEvents:
     """Add that jobs leave when they are ``due`` (NaN: never), after what the table has.
 
-    Who has started by then doesn't notice.
+    It means nothing to jobs that have started by then.
     """
-    never = np.isnan(due)
-    if never.any():
-        job = np.flatnonzero(~never)
-        job = job[stable_order(due[job])]
-    else:
-        job = stable_order(due)
-    time = due[job]
-    count = job.size + table.time.size
-    both = TableEvents(time, np.full(count, LEAVE), job, np.full(count, -1))
-    if table.time.size == 0:
-        return both
-    at = np.searchsorted(time, table.time, side="left") + np.arange(table.time.size)
-    rest = np.ones(count, bool)
-    rest[at] = False
-    both = replace(both, time=np.empty(count), job=np.empty(count, np.int64))
-    both.time[rest], both.job[rest] = time, job
-    for name in ("time", "code", "job", "node"):
-        getattr(both, name)[at] = getattr(table, name)
-    return both
+    job = np.flatnonzero(~np.isnan(due))
+    time = np.concatenate([table.time, due[job]])
+    code, node = (
+        np.concatenate([column, np.full(job.size, value)])
+        for column, value in ((table.code, LEAVE), (table.node, -1))
+    )
+    order = stable_order(time)
+    return TableEvents(
+        time[order], code[order], np.concatenate([table.job, job])[order], node[order]
+    )

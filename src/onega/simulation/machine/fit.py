@@ -72,7 +72,9 @@ def fitting(
     most = np.array(layout.nodes.shared)
     if power is not None:
         most[-1] = power.most
-    on_nodes = _fits_nodes(shapes, layout, partition)
+    at = shapes.of_jobs(partition)
+    room = _room(shapes.options.chunk, layout, at)
+    on_nodes = np.asarray((room >= shapes.options.chunks) | (at < 0))
     shared = np.ones(shapes.limited.size, bool)
     if power is not None:
         shared &= _fits_for_long(shapes, layout, power)
@@ -92,13 +94,6 @@ def fitting(
     # Jobs without any option stay as they are: whoever refuses them wants to name them.
     hopeless = np.bincount(shapes.job, keeps, len(workload))[shapes.job] == 0
     return shapes.kept(keeps | hopeless), misfits
-
-
-def _fits_nodes(shapes: Shapes, layout: Layout, partition: Ints) -> Flags:
-    """Tell which options could run on their partition if it were empty."""
-    at = shapes.of_jobs(partition)
-    room = _room(shapes.options.chunk, layout, at)
-    return np.asarray((room >= shapes.options.chunks) | (at < 0))
 
 
 def _room(chunk: Floats, layout: Layout, partition: Ints) -> Floats:
@@ -205,7 +200,7 @@ def _amounts(resources: tuple[str, ...], values: Floats) -> str:
 def _explain_shared(
     workload: Workload, layout: Layout, shapes: Shapes, most: Floats, fits: Flags
 ) -> Iterator[Misfit]:
-    """Say which machine-wide resource, or the power cap, is too small for whom."""
+    """Say which machine-wide resource, or the power cap, is too small for which jobs."""
     unfit = np.flatnonzero(np.bincount(shapes.job, fits, len(workload)) == 0)
     for number, name in enumerate(layout.shared):
         least = np.full(len(workload), np.inf)

@@ -1,4 +1,4 @@
-"""Who belongs where: partitions, queues, users, and the accounts that limit them."""
+"""Partition, queue and user of each job, and the accounts that limit them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def assign(
     """Return the number of each job's partition or queue, and the jobs that have none (−1).
 
     A part is called by the number in the log, or by the name that the log gives that number. The
-    default takes everybody else.
+    default takes all other jobs.
     """
     if len(parts) == 1 and parts[0].default:
         return constant(workload, 0, np.int64), []
@@ -87,11 +87,8 @@ def queue_ranks(workload: Workload, queues: Sequence[Queue], queue: Ints) -> tup
     """Return the rank (0: highest priority) and the multifactor term of each job's queue."""
     if not queues:
         return constant(workload, 0, np.int64), constant(workload, 0.0)
-    ranks, factors = queue_levels(queues), [float(one.factor) for one in queues]
-    return workload.cached(
-        (queue_ranks, names_of(queues), tuple(ranks), tuple(factors)),
-        lambda: (np.array(ranks)[queue], np.array(factors)[queue]),
-    )
+    factors = np.array([float(one.factor) for one in queues])
+    return np.array(queue_levels(queues))[queue], factors[queue]
 
 
 def numbered(workload: Workload, column: str) -> tuple[Ints, Ints]:
@@ -121,7 +118,7 @@ class Users:
 
     @classmethod
     def of(cls, workload: Workload, *, wanted: bool) -> Users:
-        """Find a workload's users where somebody wants them; else all jobs are of one."""
+        """Find a workload's users where they matter; else all jobs are of one."""
         if wanted:
             return cls(*numbered(workload, "user"))
         return cls(constant(workload, 0, np.int64), np.array([-1]))
@@ -240,13 +237,5 @@ def make_multifactor(workload: Workload, users: Users, weights: Weights | None) 
     shares = np.ones(users.names.size)
     if given.shares:
         shares = np.array([_share_of(given.shares, workload, user) for user in users.names])
-    return Multifactor(
-        given.age,
-        given.max_age,
-        given.size,
-        given.fair_share,
-        given.queue,
-        given.half_life,
-        given.period,
-        shares / shares.sum(),
-    )
+    weight = (given.age, given.max_age, given.size, given.fair_share, given.queue)
+    return Multifactor(*weight, given.half_life, given.period, shares / shares.sum())

@@ -122,7 +122,7 @@ def _as_shaped(prepared: Prepared) -> Workload:
     ):
         if arrivals.workload.has(name):
             changed = np.array(arrivals.workload.column(name))
-            known = np.isfinite(changed[row])  # who has no estimate gets none
+            known = np.isfinite(changed[row])  # a job without an estimate gets none
             changed[row[known]] = values[shape[known]]
             columns.append(pl.Series(name, changed, nan_to_null=True))
     return arrivals.workload.with_columns(*columns, note="shapes of moldable jobs")
@@ -140,8 +140,7 @@ def _with_limits(prepared: Prepared, outcome: Outcome) -> Outcome:
         return outcome
     state = np.array(outcome.state)
     state[differ & ended] = np.where(limited[taken], codes.TIMEOUT, codes.COMPLETED)[differ & ended]
-    log = np.array(outcome.log_event)
-    ends = np.isin(log, (codes.ENDED_COMPLETED, codes.ENDED_TIMEOUT))
-    names = np.array([codes.ENDED_COMPLETED, codes.ENDED_TIMEOUT])
-    log[ends] = names[state[outcome.log_job[ends]]]
-    return replace(outcome, state=state, log_event=log)
+    log, names = outcome.log.copy(), np.array([codes.ENDED_COMPLETED, codes.ENDED_TIMEOUT])
+    ends = np.isin(log["event"], names)
+    log["event"][ends] = names[state[log["job"][ends]]]
+    return replace(outcome, state=state, log=log)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,8 +12,7 @@ from onega.kernels.machine import codes, state
 from onega.kernels.machine.state import Logs, Machine, Planned, Tables
 from onega.kernels.pool.engine import DUE, SWITCH
 from onega.kernels.structures.heap import make_heap
-from onega.simulation.machine.problem import Outcome, Problem
-from onega.simulation.machine.reduce import reduced
+from onega.simulation.machine.problem import Calendar, Outcome, Problem
 from onega.simulation.pool.setup import CONTROL_CODES, make_levels
 
 LOG_ROOM = 1 << 14
@@ -25,16 +26,14 @@ NO_LIMIT = np.iinfo(np.int64).max // 4
 
 def make_machine(problem: Problem) -> Machine:
     """Lay out the records of a run; nothing has happened yet."""
-    cores, steps = problem.nodes.capacity[:, 0], problem.calendar.step_resource
-    return _Layout(reduced(problem), cores, steps).machine()
+    return _Layout(problem).machine()
 
 
 class _Layout:
     """What the parts of a machine's records need to know of each other."""
 
-    def __init__(self, problem: Problem, cores: Floats, step_numbers: Ints) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.cores, self.step_numbers = cores, step_numbers
         self.jobs = problem.jobs.submit.size
         self.parts = problem.partitions.order.size
         # The nodes of each partition stand together.
@@ -110,9 +109,7 @@ class _Layout:
         problem = self.problem
         clock = np.zeros(1, state.CLOCK)
         control = problem.rates
-        clock["now"] = clock["epoch"] = clock["keys_due"] = (
-            problem.t0
-        )  # the work clock counts from 0
+        clock["now"] = clock["epoch"] = clock["keys_due"] = problem.t0  # that of work is at 0
         clock["rate"], clock["control"] = control.rates[0], CONTROL_CODES[control.kind]
         clock["p_low"], clock["p_high"] = control.p_low, control.p_high
         clock["pending"] = problem.jobs.followers.size
@@ -123,30 +120,18 @@ class _Layout:
         problem, sleep, factors = self.problem, self.problem.sleep, self.problem.multifactor
         rules = np.zeros(1, state.RULES)
         given: dict[str, float] = {
-            "jobs": self.jobs,
-            "shared": problem.nodes.shared.size,
-            "nodes": self.hosts.size,
-            "parts": self.parts,
             "limits": problem.account_jobs.size,
             "pooled": problem.nodes.pooled,
             "sleeps": 0 if sleep is None else sleep.timeout.size,
             "wake_ahead": sleep is not None and sleep.wake_ahead,
             "on_interrupt": problem.on_interrupt,
             "checkpoint": problem.checkpoint,
-            "machine": float(self.cores.sum()),
+            "machine": float(self.capacity[:, 0].sum()),
             "keeps": self._keeps(),
         }
         if factors is not None:
-            given |= {
-                "factors": 1,
-                "age": factors.age,
-                "max_age": factors.max_age,
-                "job_size": factors.size,
-                "fair_share": factors.fair_share,
-                "queue": factors.queue,
-                "half_life": factors.half_life,
-                "period": factors.period,
-            }
+            names = (one.name for one in fields(factors) if one.name != "shares")
+            given |= {"factors": 1, **{name: getattr(factors, name) for name in names}}
         for name, value in given.items():
             rules[name] = value
         return rules
@@ -220,7 +205,7 @@ class _Layout:
         table["timer"], table["link"] = np.inf, -1
         if not problem.nodes.pooled or problem.sleep is None:
             return table, np.zeros(0, state.IDLE)
-        widths = self.cores[self.numbers].astype(np.int64) + 4
+        widths = self.capacity[:, 0].astype(np.int64) + 4
         table["stack"] = widths.cumsum() - widths
         table["entries"] = 1
         idle = np.zeros(int(widths.sum()), state.IDLE)
@@ -231,7 +216,7 @@ class _Layout:
     def _nodes(self) -> Array:
         nodes = np.zeros(self.hosts.size, state.NODE)
         nodes["partition"], nodes["number"] = self.hosts, self.numbers
-        nodes["cores"] = self.cores[self.numbers]
+        nodes["cores"] = self.capacity[:, 0]
         nodes["up"] = nodes["usable"] = 1
         nodes["since"] = self.problem.t0
         nodes["dips"] = -1
@@ -249,16 +234,26 @@ class _Layout:
         for name in ("time", "code", "job"):
             table[name] = getattr(events, name)
         table["node"] = self._place_of(events.node)
-        real = calendar.end > np.maximum(calendar.begin, self.problem.t0)
-        booked = np.zeros(int(real.sum()), state.BOOKED)
-        booked["begin"], booked["end"] = calendar.begin[real], calendar.end[real]
-        booked["node"] = self._place_of(calendar.node[real])
-        steps = np.zeros(calendar.step_time.size, state.STEP)
-        steps["time"], steps["capacity"] = calendar.step_time, calendar.step_capacity
-        steps["resource"], steps["number"] = calendar.step_resource, self.step_numbers
-        amounts = _floats(calendar.amount[real])
-        by_end = np.argsort(booked["end"], kind="stable")
-        return Tables(table, booked, amounts, by_end, steps, draws)
+        return Tables(table, *self._calendar(calendar), draws)
+
+    def _calendar(self, given: Calendar) -> tuple[Array, Floats]:
+        """Put ends, begins and steps, in this order, into the order of time, with amounts."""
+        t0 = self.problem.t0
+        real = np.flatnonzero(given.end > np.maximum(given.begin, t0))
+        ends = np.zeros(real.size, state.DATED)
+        ends["node"], ends["resource"] = self._place_of(given.node[real]), -1
+        begins = ends.copy()
+        ends["time"], ends["sign"] = given.end[real], 1.0
+        begins["time"], begins["sign"] = given.begin[real], -1.0
+        steps = np.zeros(given.step_time.size, state.DATED)
+        steps["time"], steps["capacity"], steps["node"] = given.step_time, given.step_capacity, -1
+        steps["resource"] = given.step_resource
+        amount = given.amount[real]
+        none = np.zeros((steps.size, amount.shape[1]))
+        everything = np.concatenate([ends, begins, steps])
+        everything["time"] = np.maximum(everything["time"], t0)
+        order = np.argsort(everything["time"], kind="stable")
+        return everything[order], _floats(np.concatenate([amount, amount, none])[order])
 
     def _place_of(self, numbers: Array) -> Array:
         """Return where nodes stand here; −1 stays."""
@@ -294,10 +289,8 @@ class _Layout:
         """Lay out the limits; the first is none."""
         limits = np.zeros(1 + self.problem.account_jobs.size, state.LIMIT)
         limits["jobs"][0] = limits["procs"][0] = NO_LIMIT
-        limits["jobs"][1:], limits["procs"][1:] = (
-            self.problem.account_jobs,
-            self.problem.account_procs,
-        )
+        limits["jobs"][1:] = self.problem.account_jobs
+        limits["procs"][1:] = self.problem.account_procs
         return limits
 
     def _sleep(self) -> Array:
@@ -314,7 +307,7 @@ def _floats(values: npt.ArrayLike) -> Floats:
 
 def _kinds(chunk: Floats) -> tuple[Floats, Ints | int]:
     """Return the different rows, and which one each option has."""
-    if chunk.strides[0] == 0 or (chunk == chunk[:1]).all():
+    if all((column == column[0]).all() for column in chunk.T):
         return _floats(chunk[:1]), 0
     kind: Ints = np.zeros(len(chunk), np.int64)
     for column in chunk.T:
@@ -325,7 +318,7 @@ def _kinds(chunk: Floats) -> tuple[Floats, Ints | int]:
 
 
 def _link_children(jobs: Array, after: Ints, followers: Ints) -> None:
-    """Chain those who wait for the same job's end, by row."""
+    """Chain the jobs that wait for the same one's end, by row."""
     for row in followers[::-1].tolist():
         parent = int(after[row])
         jobs["sibling"][row] = jobs["child"][parent]
@@ -359,25 +352,19 @@ def _doubled(array: Array) -> Array:
 def outcome(machine: Machine) -> Outcome:
     """Bring together what happened."""
     jobs, clock, logs = machine.jobs, machine.clock[0], machine.logs
-    attempts = logs.attempts[: int(clock["sequence"])]
-    lines = logs.lines[: int(clock["logged"])]
-    parts = logs.stretches[: int(clock["stretches"])]
-    switches = logs.switches[: int(clock["switches"])]
+    submit, start, end, became, option, lost = (
+        np.ascontiguousarray(jobs[name])
+        for name in ("submitted", "start", "end", "state", "option", "lost")
+    )
     return Outcome(
-        submit=np.ascontiguousarray(jobs["submitted"]),
-        start=np.ascontiguousarray(jobs["start"]),
-        end=np.ascontiguousarray(jobs["end"]),
-        state=np.ascontiguousarray(jobs["state"]),
-        option=np.ascontiguousarray(jobs["option"]),
-        lost_work=np.ascontiguousarray(jobs["lost"]),
-        **{f"attempt_{name}": attempts[name] for name in ("job", "start", "wake", "begin", "end")},
-        **{f"log_{name}": lines[name] for name in ("time", "event", "job", "node")},
-        part_kind=parts["kind"],
-        part_since=parts["since"],
-        part_until=parts["until"],
-        part_count=parts["procs"],
-        part_depth=parts["depth"],
-        part_node=parts["node"],
-        switch_time=switches["time"],
-        switch_level=switches["level"],
+        submit,
+        start,
+        end,
+        became,
+        option,
+        lost,
+        logs.attempts[: clock["sequence"]],
+        logs.lines[: clock["logged"]],
+        logs.stretches[: clock["stretches"]],
+        logs.switches[: clock["switches"]],
     )

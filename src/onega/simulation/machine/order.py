@@ -1,4 +1,4 @@
-"""Who goes first in each partition, and who waits for whom."""
+"""The order of jobs in each partition, and their dependencies."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def ranks(
 
 
 def dependencies(workload: Workload) -> tuple[Ints, Floats, Finding]:
-    """Return the row that each job waits for (−1: none), the seconds after it, and who is missing.
+    """Return the row that each job waits for (−1: none), the seconds after it, and what is missing.
 
     A job that waits for one that isn't in the workload keeps its logged submission.
     """
@@ -122,7 +122,7 @@ def dependencies(workload: Workload) -> tuple[Ints, Floats, Finding]:
 
 
 def _refuse_cycles(workload: Workload, after: Ints) -> None:
-    """Follow all chains at once, twice as far each time; who doesn't arrive goes in circles."""
+    """Follow all chains at once, twice as far each time; a chain without an end is a circle."""
     if not (after >= 0).any():
         return
     to = np.append(after, after.size)

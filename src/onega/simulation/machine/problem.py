@@ -14,7 +14,7 @@ import numpy as np
 
 from onega.core.machine.cluster import RateControl
 from onega.core.policy import KeyFunction
-from onega.core.types import Flags, Floats, Ints
+from onega.core.types import Array, Flags, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ class Multifactor:
 
     Attributes
     ----------
-    age, max_age, size, fair_share, queue
+    age, max_age, job_size, fair_share, queue
         Weights, and the age at which its term is full, seconds.
     half_life, period
         Of usage; between evaluations (0: at every pass).
@@ -160,7 +160,7 @@ class Multifactor:
 
     age: float
     max_age: float
-    size: float
+    job_size: float
     fair_share: float
     queue: float
     half_life: float
@@ -255,17 +255,18 @@ class Outcome:
         By job row: effective submission (NaN: never), first start (NaN: never), end or departure
         (NaN: UNSTARTED), final state, option taken (row of `Options`; −1: none), work done in
         vain.
-    attempt_job, attempt_start, attempt_wake, attempt_begin, attempt_end
-        Every stretch on processors, in the order of starts: start, wake-up delay, when the work
-        began (NaN: it didn't come to that), end.
-    log_time, log_event, log_job, log_node
-        The event log in the order in which things happened; −1 where there is no job or node.
-        CAPACITY has the resource's number as node; WOKEN the number of processors as job.
-    part_kind, part_since, part_until, part_count, part_depth, part_node
-        Stretches of processors without a job: IDLE, WAKING (with the depth it was in), DOWN; in
-        any order. ``part_depth`` of other kinds is −1.
-    switch_time, switch_level
-        Changes of the rate.
+    attempts
+        Every stretch on processors, in the order of starts (``ATTEMPT`` of
+        `onega.kernels.machine.state`): job, start, wake-up delay, when the work began (NaN: it
+        didn't come to that), end.
+    log
+        The event log in the order in which things happened (``LOGGED``); −1 where there is no job
+        or node. CAPACITY has the resource's number as node; WOKEN the processors as job.
+    parts
+        Stretches of processors without a job (``STRETCH``): IDLE, WAKING (with the depth it was
+        in), DOWN; in any order. The depth of other kinds is −1.
+    switches
+        Changes of the rate: time, level.
     """
 
     submit: Floats
@@ -274,20 +275,7 @@ class Outcome:
     state: Ints
     option: Ints
     lost_work: Floats
-    attempt_job: Ints
-    attempt_start: Floats
-    attempt_wake: Floats
-    attempt_begin: Floats
-    attempt_end: Floats
-    log_time: Floats
-    log_event: Ints
-    log_job: Ints
-    log_node: Ints
-    part_kind: Ints
-    part_since: Floats
-    part_until: Floats
-    part_count: Ints
-    part_depth: Ints
-    part_node: Ints
-    switch_time: Floats
-    switch_level: Ints
+    attempts: Array
+    log: Array
+    parts: Array
+    switches: Array

@@ -83,8 +83,8 @@ def _work(problem: Problem, outcome: Outcome) -> Floats:
 def _pieces(problem: Problem, outcome: Outcome, by_arrival: Ints | None) -> Pieces | None:
     """Return all stretches on processors, as they began; None if each job has at most one."""
     if problem.calendar.begin.size == 0 and (problem.events.code == LEAVE).all():
-        return None  # nothing that interrupts anybody
-    job, start, end = outcome.attempt_job, outcome.attempt_start, outcome.attempt_end
+        return None  # nothing that interrupts a job
+    job, start, end = outcome.attempts["job"], outcome.attempts["start"], outcome.attempts["end"]
     started = np.count_nonzero(np.isfinite(outcome.start))
     if job.size == started and np.array_equal(outcome.end[job], end):
         return None
@@ -100,7 +100,7 @@ def _as_run(
     """
     jobs, options = problem.jobs, problem.options
     if jobs.followers.size == 0 and options.procs.size == jobs.submit.size:
-        return workload  # nobody follows others, and everybody has one shape
+        return workload  # no job follows another, and each has one shape
     outcome, work = run
     followed = jobs.followers[np.isfinite(outcome.submit[jobs.followers])]
     molded = np.flatnonzero((jobs.options > 1) & (outcome.option >= 0))
@@ -128,8 +128,7 @@ def _as_run(
 
 
 def _history(problem: Problem, outcome: Outcome) -> RateHistory:
-    if outcome.switch_time.size == 0:
+    switches = outcome.switches
+    if switches.size == 0:
         return RateHistory(np.array([problem.t0]), np.zeros(1, np.int64), problem.rates.rates)
-    return RateHistory.joined(
-        problem.t0, outcome.switch_time, outcome.switch_level, problem.rates.rates
-    )
+    return RateHistory.joined(problem.t0, switches["time"], switches["level"], problem.rates.rates)

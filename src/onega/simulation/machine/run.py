@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from onega.core.errors import SimulationError
 from onega.core.policy import Priority
@@ -80,16 +79,9 @@ def _load_initial(problem: Problem, machine: Machine) -> None:
 def _explain(problem: Problem, machine: Machine) -> str:
     """Say what a user's function did for the job at fault."""
     assert problem.own is not None
-    first = problem.jobs.first_option
+    first, options = problem.jobs.first_option, problem.options
     columns = Columns(
-        _contiguous(machine.jobs["submitted"], np.float64),
-        _contiguous(problem.options.work[first], np.float64),
-        _contiguous(problem.options.expect[first], np.float64),
-        _contiguous(problem.options.procs[first], np.int64),
+        machine.jobs["submitted"], options.work[first], options.expect[first], options.procs[first]
     )
     now, culprit = float(machine.clock[0]["now"]), int(machine.clock[0]["culprit"])
     return explain_bad_key(Priority(problem.own), now, columns, culprit)
-
-
-def _contiguous(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    return np.ascontiguousarray(values, dtype)

@@ -115,7 +115,9 @@ def make_shapes(
         def make() -> Shapes:
             jobs = make_jobs(workload, policy, enforce_limits=enforce_limits)
             _, work, expect, procs = jobs.columns
-            return Shapes(_cut(procs, work, expect, wanted, layout, nodes), jobs.limited)
+            chunks, chunk = _chunks(procs, wanted, layout, nodes)
+            none = np.empty((procs.size, 0))  # of machine-wide resources: see below
+            return Shapes(Options(procs, work, expect, chunks, chunk, none), jobs.limited)
 
         key = (make_shapes, policy.knowledge, enforce_limits, tuple(layout.resources))
         # Without demands they are the same for all runs of a workload; which of its nodes count
@@ -154,20 +156,9 @@ def _molded(
     expect = work
     if policy.knowledge != "runtime":  # of those that have no estimate the work is known
         expect = np.where(estimate > 0, estimate, work)
-    return Shapes(_cut(procs, work, expect, wanted, layout), limited, each)
-
-
-def _cut(
-    procs: Ints,
-    work: Floats,
-    expect: Floats,
-    wanted: dict[str, Floats],
-    layout: Layout,
-    nodes: Ints | None = None,
-) -> Options:
-    """Cut options into chunks; what they need of machine-wide resources isn't said yet."""
-    chunks, chunk = _chunks(procs, wanted, layout, nodes)
-    return Options(procs, work, expect, chunks, chunk, np.empty((procs.size, 0)))
+    chunks, chunk = _chunks(procs, wanted, layout)
+    none = np.empty((procs.size, 0))
+    return Shapes(Options(procs, work, expect, chunks, chunk, none), limited, each)
 
 
 def row_of_job(workload: Workload, ids: pl.Series) -> Ints:

@@ -28,7 +28,7 @@ _PIECE: Final = 1 << 16
 
 
 def cache_directory() -> Path:
-    """Where fetched logs are kept: ``ONEGA_CACHE``, or the system's place for caches."""
+    """Return where fetched logs are kept: ``ONEGA_CACHE``, or the system's place for caches."""
     if "ONEGA_CACHE" in os.environ:
         return Path(os.environ["ONEGA_CACHE"]) / "archive"
     if sys.platform == "win32":

@@ -13,7 +13,7 @@ Resources = Annotated[int, Field(ge=1, le=10**12)]
 
 
 class Job(BaseModel):
-    """A request: so many resources from when on, for a profile."""
+    """A job: how many resources it asks for, from when on, and its profile."""
 
     model_config = ConfigDict(strict=True)
 
@@ -25,7 +25,7 @@ class Job(BaseModel):
 
 
 class WorkloadFile(BaseModel):
-    """The whole file; profiles are looked at where a job has them."""
+    """The whole file; only profiles that a job has are looked at."""
 
     model_config = ConfigDict(strict=True)
 

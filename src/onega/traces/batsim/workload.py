@@ -20,7 +20,7 @@ from onega.core.documents import first_problem, parse_json
 from onega.core.errors import TraceError
 from onega.core.units import LONGEST
 from onega.core.workload.meta import Meta
-from onega.core.workload.report import Report, examples
+from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload
 from onega.traces.files import Limits, whole
 from onega.traces.notes import Notes
@@ -142,7 +142,7 @@ def _writable(workload: Workload, notes: Notes) -> pl.DataFrame:
     usable = (pl.col("procs") > 0) & (pl.col("runtime") >= 0) & (pl.col("submit") >= 0)
     gone = table.filter(~usable.fill_null(value=False))
     why = "jobs without a width or a run time, or from before the log's epoch, were left out"
-    notes.add("not_for_batsim", "dropped", why, count=gone.height, examples=examples(gone))
+    notes.add_rows("not_for_batsim", "dropped", why, gone)
     lost = [name for name in table.columns if name not in SAID and workload.has(name)]
     why = f"a workload of Batsim has no place for {', '.join(lost)}"
     notes.add("columns_left_out", "noted", why, count=len(lost))

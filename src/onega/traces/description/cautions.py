@@ -40,7 +40,7 @@ Logs are stamped in whole seconds and have single wrong rows: what that makes is
 
 
 def size_warning(log: Workload, procs: int | None = None) -> str | None:
-    """Say that the log can't be of a machine of so many processors; None if it can be.
+    """Return a sentence if the log can't be of a machine of ``procs`` processors, else None.
 
     The proof is what jobs held at once by the log's own starts, or, where it has no waits, the
     widths of its jobs. ``procs`` is the log's machine by default.
@@ -92,7 +92,7 @@ def cautions(jobs: Jobs, window: Window) -> Iterator[str]:
 
 
 def _cut(jobs: Jobs, window: Window, span: float) -> Iterator[str]:
-    """Tell of jobs that ran before the log begins or run on after it ends."""
+    """Warn if jobs ran before the log begins, or run on after it ends."""
     first, last = float(jobs.submit[0]), float(jobs.submit[-1])
     if window.kind == "log" and window.since - first > CUT * span:
         before = int(np.count_nonzero(jobs.submit < window.since))
@@ -119,13 +119,13 @@ def _cut(jobs: Jobs, window: Window, span: float) -> Iterator[str]:
 
 
 def _finish(jobs: Jobs) -> Floats:
-    """When jobs ended, at the log's own waits; from their submission where those aren't known."""
+    """Return when jobs ended by the log's own waits (taken as 0 where they aren't known)."""
     wait = np.nan_to_num(np.maximum(floats(jobs.workload, "wait"), 0.0))
     return np.where(jobs.usable, jobs.submit + wait + jobs.runtime, -np.inf)
 
 
 def _burst(jobs: Jobs) -> Iterator[str]:
-    """Tell of days most of whose jobs were submitted within one hour."""
+    """Warn of days on which most jobs were submitted within one hour."""
     meta = jobs.workload.meta
     began = local_moment(meta, float(jobs.submit[0]))
     # Days of the calendar where there is one; else days after the first submission.

@@ -49,7 +49,6 @@ class Cycles:
     weekdays: tuple[Slot, ...]
     timezone: str
     timezone_from: str
-    missing: dict[str, str]
 
     def summary(self) -> Summary:
         """Keys ``jobs_by_hour``, ``runtime_by_hour``, ``procs_by_weekday`` and more."""
@@ -73,31 +72,32 @@ def cycles(jobs: Jobs) -> Cycles:
         weekdays=_slots(weekday, list(WEEKDAYS), jobs),
         timezone=name,
         timezone_from=source,
-        missing={},
     )
 
 
 def local_hours(moments: Floats, zone: tzinfo) -> tuple[Ints, Ints]:
     """Hour (0–23) and weekday (0 = Monday) of Unix times, in the machine's own time."""
-    if not np.abs(moments).max() < LAST_MOMENT:
-        raise Lacking("the log's dates are outside the calendar")
-    seconds = np.floor(moments).astype(np.int64)
-    local = seconds + utc_offsets(seconds, zone)
+    local = _local_seconds(moments, zone)
     # 1 January 1970 was a Thursday.
     return local // 3600 % 24, (local // 86400 + 3) % 7
 
 
 def local_months(moments: Floats, zone: tzinfo) -> list[str]:
     """Write the month (``2024-03``) of Unix times, in the machine's own time."""
-    if not np.abs(moments).max() < LAST_MOMENT:
-        raise Lacking("the log's dates are outside the calendar")
-    seconds = np.floor(moments).astype(np.int64)
-    local = seconds + utc_offsets(seconds, zone)
+    local = _local_seconds(moments, zone)
     months, place = np.unique(
         local.astype("datetime64[s]").astype("datetime64[M]"), return_inverse=True
     )
     called = [str(month) for month in months]
     return [called[number] for number in place.tolist()]
+
+
+def _local_seconds(moments: Floats, zone: tzinfo) -> Ints:
+    """Return whole seconds on the machine's own clock."""
+    if not np.abs(moments).max() < LAST_MOMENT:
+        raise Lacking("the log's dates are outside the calendar")
+    seconds = np.floor(moments).astype(np.int64)
+    return seconds + utc_offsets(seconds, zone)
 
 
 def _slots(place: Ints, labels: list[str], jobs: Jobs) -> tuple[Slot, ...]:

@@ -40,7 +40,6 @@ class Demands:
     """
 
     demands: tuple[Demand, ...]
-    missing: dict[str, str]
 
     def summary(self) -> Summary:
         """Key ``demands``: a row for each resource."""
@@ -59,7 +58,7 @@ def demands(jobs: Jobs) -> Demands:
     found = tuple(row for row in rows if row is not None)
     if not found:
         raise Lacking("the log tells nothing of GPUs, nodes or memory that jobs asked for")
-    return Demands(found, {})
+    return Demands(found)
 
 
 def _row(name: str, amount: Floats, jobs: Jobs) -> Demand | None:

@@ -99,7 +99,7 @@ class Description(Plottable):
     size_warning: str | None = None
 
     def sections(self) -> dict[str, Any]:
-        """Section name → section, those that the log can give."""
+        """Return the sections that the log can give, by name."""
         names = ("load", "runtime", "width", "gap", "estimate", "area", "wait", "tail", "shape",
                  "temporal", "estimates", "users", "shares", "demands", "cycles")  # fmt: skip
         found = {name: getattr(self, name) for name in names}
@@ -143,7 +143,7 @@ class Description(Plottable):
         )
 
     def table(self, name: str) -> pl.DataFrame:
-        """One of the tables inside: ``"runs"``, ``"hours"``, ``"active"``, ``"by_user"``.
+        """Return one of the tables by name: ``"runs"``, ``"hours"``, ``"active"``, ``"by_user"``.
 
         See the attributes of the sections that are tuples of rows.
         """

@@ -1,4 +1,4 @@
-"""How well users foretell run times (Song 2006, chapter 4)."""
+"""How well users estimate run times (Song 2006, chapter 4)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AccuracyClass(NamedTuple):
 
 
 class FrequentEstimate(NamedTuple):
-    """One value that users like to give."""
+    """One of the estimates that users give most often."""
 
     estimate: float
     jobs: int

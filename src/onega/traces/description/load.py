@@ -166,7 +166,7 @@ def load(jobs: Jobs, window: Window) -> Load:
 def _loads(
     jobs: Jobs, area: float, span: float, missing: dict[str, str]
 ) -> tuple[float | None, float | None]:
-    """Offered load and utilisation, or why not."""
+    """Return offered load and utilisation; note in ``missing`` why one is None."""
     procs = jobs.workload.meta.procs
     if procs is None:
         why = "the log doesn't say how large the machine is: say it (with_machine, or --procs)"
@@ -189,7 +189,7 @@ def _loads(
 
 
 def _horizon(jobs: Jobs) -> float:
-    """Return when the last job ended, or came: where waits aren't known, it can't be told."""
+    """Return when the last job ended; where waits aren't known, when it was submitted."""
     finish = jobs.submit + floats(jobs.workload, "wait") + jobs.runtime
     return float(np.nanmax(np.append(finish, jobs.submit[-1])))
 

@@ -39,7 +39,7 @@ class Marginal:
     deciles
         The 10th, 20th, …, 90th percentiles.
     p95, p99
-        Two more percentiles, for those who promise service.
+        Two more percentiles, as promises of service name them.
     siqr
         Semi-interquartile range: the mean of the distances from the median to the two other
         quartiles, (p75 − p25) / 2.

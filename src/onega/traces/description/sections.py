@@ -70,7 +70,7 @@ class Jobs:
         return self.runtime * self.width
 
     def pairs(self, needed: int = 1) -> tuple[Floats, Floats]:
-        """Widths and run times of the usable jobs; too few of them and the section is lacking."""
+        """Return widths and run times of the usable jobs; raise `Lacking` if there are too few."""
         width, runtime = self.width[self.usable], self.runtime[self.usable]
         if width.size < needed:
             raise Lacking(
@@ -86,7 +86,7 @@ def floats(workload: Workload, name: str) -> Floats:
 
 
 def defined(value: float) -> float | None:
-    """None for a number that isn't one: a correlation with a constant, say."""
+    """Return the number, or None if it isn't finite: a correlation with a constant, say."""
     return float(value) if math.isfinite(value) else None
 
 

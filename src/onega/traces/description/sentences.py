@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from onega.core.units import humanise_seconds, overfull, percent
+from onega.core.units import count_of, humanise_seconds, overfull, percent
 
 if TYPE_CHECKING:
     from onega.traces.description.cycles import Cycles
@@ -20,13 +20,13 @@ MIN_WEEKS = 4
 
 
 def opening(description: Description) -> str:
-    """Say in a sentence how many jobs of whom ran where and when."""
+    """Say in a sentence how many jobs of how many users ran on what machine, and when."""
     load = description.load
-    parts = [_count(load.jobs, "job")]
+    parts = [count_of(load.jobs, "job")]
     if load.users is not None:
-        parts.append(f"by {_count(load.users, 'user')}")
+        parts.append(f"by {count_of(load.users, 'user')}")
     if load.procs is not None:
-        parts.append(f"on {_count(load.procs, 'processor')}")
+        parts.append(f"on {count_of(load.procs, 'processor')}")
     text = " ".join(parts)
     if load.start is not None and load.end is not None:
         text += f", {_date(load.start)} to {_date(load.end)} ({load.timezone})"
@@ -60,7 +60,7 @@ def sentences(description: Description) -> Iterator[str]:
     lost = description.load.jobs - description.load.usable
     if lost:
         yield (
-            f"{_count(lost, 'job')} without a positive width and run time "
+            f"{count_of(lost, 'job')} without a positive width and run time "
             f"({share(lost / description.load.jobs)}) are left out where both are needed."
         )
 
@@ -110,7 +110,7 @@ def _about_people(description: Description) -> Iterator[str]:
 
 
 def _about_shares(description: Description) -> Iterator[str]:
-    """Say who makes half of the load, which GPUs are asked for, and who isn't counted."""
+    """Say which users make half of the load, what GPUs are used, which jobs aren't counted."""
     tables = {} if description.shares is None else description.shares.tables()
     for by, noun in (("user", "user"), ("account", "account")):
         rows = tables.get(by, ())
@@ -124,7 +124,7 @@ def _about_shares(description: Description) -> Iterator[str]:
         used = rows[half - 1].cumulative
         verb = "used" if by == "user" else "had"
         yield (
-            f"{_count(half, noun)} of {len(rows):,} {verb} {share(used)} of the processor hours"
+            f"{count_of(half, noun)} of {len(rows):,} {verb} {share(used)} of the processor hours"
             f" ({some}{', …' if half > 3 else ''})."
         )
     gpus = [] if description.demands is None else description.demands.demands
@@ -147,17 +147,13 @@ def _about_time(cycles: Cycles, *, weekly: bool) -> str:
         " UTC, as the log names no time zone" if cycles.timezone_from.startswith("nothing") else ""
     )
     return (
-        f"Most jobs come at {busy.label} ({_count(busy.jobs, 'job')}){days}, "
+        f"Most jobs come at {busy.label} ({count_of(busy.jobs, 'job')}){days}, "
         f"fewest at {calm.label} ({calm.jobs:,}){note}."
     )
 
 
 def _date(moment: datetime) -> str:
     return f"{moment.day} {moment:%B %Y}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def share(value: float | None) -> str:

@@ -48,7 +48,7 @@ _ALSO: Final = {"group": "account", "qos": "queue", "status": "state"}
 
 
 class Share(NamedTuple):
-    """What one user (account, queue, …) has of the log.
+    """Jobs and processor hours of one user, account, queue, ….
 
     ``hours`` are processor hours: Σ run time × width / 3600 over jobs with both. ``cumulative`` is
     the share of the rows so far in what the table is ordered by (months: in the hours).
@@ -67,7 +67,7 @@ Rows = tuple[Share, ...]
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Jobs and processor hours by what the log tells of them, the largest first; months in order.
+    """Jobs and processor hours by user, account, …, the largest first; months in order.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Shares:
     by_month: Rows = ()
 
     def tables(self) -> dict[str, Rows]:
-        """Return the rows by what they are of, those that there are."""
+        """Return the tables that the log gives, by what they break it down by."""
         found = {by: getattr(self, f"by_{by}") for by in COLUMNS}
         return {by: rows for by, rows in found.items() if rows}
 
@@ -169,7 +169,7 @@ def _rows(workload: Workload, by: str, order: Order) -> Rows:
 
 
 def _key(workload: Workload, by: str) -> pl.Series:
-    """Return what each job is counted under."""
+    """Return, for each job, the value it is counted under."""
     if by == "month":
         meta = workload.meta
         if meta.epoch is None:
@@ -183,7 +183,7 @@ def _key(workload: Workload, by: str) -> pl.Series:
 
 
 def _naming(workload: Workload, by: str) -> Callable[[Any], str]:
-    """Return the function that writes what jobs are counted under."""
+    """Return the function that turns such a value into its name."""
     column = COLUMNS[by]
     if column in NAMED:
         return lambda number: workload.meta.name_of(column, number)

@@ -16,6 +16,7 @@ from onega.core.workload.chains import (
     mean_run_lengths,
     path_correlations,
     successor_means,
+    without_repeats,
 )
 from onega.traces.description.sections import Jobs, Summary, defined
 
@@ -111,7 +112,7 @@ def temporal(jobs: Jobs) -> Temporal:
     return Temporal(
         same_width=equal_neighbours(width),
         runs=_runs(width),
-        width_successors=_successors(_without_repeats(width)),
+        width_successors=_successors(without_repeats(width)),
         runtime_successors=_successors(runtime),
         mean_width=float(width.mean()),
         mean_runtime=float(runtime.mean()),
@@ -134,16 +135,11 @@ def _runs(width: Floats) -> tuple[Run, ...]:
     )
 
 
-def _without_repeats(values: Floats) -> Floats:
-    """1, 1, 1, 2, 2, 5 → 1, 2, 5 (§3.1)."""
-    return values[np.concatenate(([True], values[1:] != values[:-1]))]
-
-
 def _successors(values: Floats) -> tuple[Successor, ...]:
     if values.size < 2:
         return ()
     powers, counts = np.unique(floor_power(values[:-1]), return_counts=True)
-    means = successor_means(values, drop_repeats=False)
+    means = successor_means(values)
     return tuple(
         Successor(power, count, means[power])
         for power, count in zip(powers.tolist(), counts.tolist())

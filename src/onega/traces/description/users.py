@@ -1,4 +1,4 @@
-"""Who submits what (Song 2006, chapter 5)."""
+"""How submissions spread over users (Song 2006, chapter 5)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,6 @@ class Users:
     active: tuple[ActiveUser, ...]
     active_job_share: float
     active_area_share: float | None
-    missing: dict[str, str]
 
     def summary(self) -> Summary:
         """Keys ``top10_users_jobs``, ``top10_users_area``, ``submissions_per_user`` and more."""
@@ -113,7 +112,6 @@ def users(jobs: Jobs) -> Users:
         active=active,
         active_job_share=sum(one.job_share for one in active),
         active_area_share=sum(shares) if total_area > 0 else None,
-        missing={},
     )
 
 

@@ -51,7 +51,7 @@ def add_demands(
 
 
 def _kinds(jobs: SlurmTable, column: str) -> list[str]:
-    """Return the kinds of resources that a column of TRES speaks of."""
+    """Return the kinds of resources that a column of TRES names."""
     if not jobs.has(column):
         return []
     texts, source = jobs.column(column)
@@ -64,7 +64,7 @@ def _kinds(jobs: SlurmTable, column: str) -> list[str]:
 
 
 def _demand_name(key: str) -> str | None:
-    """Return the name of the demand that a kind of TRES is; None if it is none."""
+    """Return the demand that a kind of TRES stands for; None if it stands for none."""
     kind, _, name = key.partition("/")
     if kind not in ("gres", "license") or not name:
         return None

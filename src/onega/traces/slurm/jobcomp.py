@@ -11,10 +11,9 @@ import polars as pl
 from onega.core.errors import TraceError
 from onega.core.workload.workload import Workload
 from onega.traces.assembling import Rows
-from onega.traces.files import Limits, line_blocks
-from onega.traces.notes import Notes
+from onega.traces.files import Limits, text_lines
+from onega.traces.notes import LINE, Notes
 from onega.traces.slurm.jobs import SlurmTable, read_jobs
-from onega.traces.tables.delimited import LINE
 
 _COLUMNS: Final = {
     "JobId": "JobID",
@@ -57,17 +56,13 @@ def read_jobcomp(
     """Read a ``jobcomp/filetxt`` log; dates are local, as in sacct's output."""
     columns: dict[str, list[str | None]] = {name: [] for name in _COLUMNS}
     lines: list[int] = []
-    number = 0
-    for block in line_blocks(path, limits):
-        for line in block.decode("utf-8", "replace").removesuffix("\n").split("\n"):
-            number += 1
-            if line.strip():
-                pairs = _pairs(line.rstrip("\r"))
-                if "JobId" not in pairs:
-                    raise TraceError("a line without JobId=", path=path, line=number, field="JobId")
-                lines.append(number)
-                for name, values in columns.items():
-                    values.append(pairs.get(name))
+    for number, line in text_lines(path, limits):
+        pairs = _pairs(line.rstrip("\r"))
+        if "JobId" not in pairs:
+            raise TraceError("a line without JobId=", path=path, line=number, field="JobId")
+        lines.append(number)
+        for name, values in columns.items():
+            values.append(pairs.get(name))
     if not lines:
         raise TraceError("holds no jobs", path=path)
     frame = pl.DataFrame(

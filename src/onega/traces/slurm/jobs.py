@@ -10,8 +10,8 @@ import polars as pl
 from onega.core.errors import TraceError
 from onega.core.workload.schema import is_demand
 from onega.core.workload.workload import Workload
-from onega.traces.assembling import UNFINISHED, Draft, Rows, assemble, shown
-from onega.traces.notes import Notes
+from onega.traces.assembling import UNFINISHED, Draft, Rows, assemble
+from onega.traces.notes import LINE, Notes
 from onega.traces.parsing import (
     Source,
     durations,
@@ -22,7 +22,6 @@ from onega.traces.parsing import (
 )
 from onega.traces.slurm.demands import add_demands, requested_memory, used_memory
 from onega.traces.slurm.states import read_states
-from onega.traces.tables.delimited import LINE
 
 _ID: Final = r"^([0-9]{1,18})(?:_([0-9]{1,18}|\[[^\]]*\]))?(?:\+([0-9]{1,9}))?(?:\.(.+))?$"
 
@@ -163,17 +162,13 @@ def _times(
     if local and timezone is None:
         why = "dates have no time zone and were read as UTC; say timezone= or --timezone"
         notes.add("no_timezone", "noted", why, count=frame.height)
-    runtimes = []
-    if jobs.has("elapsedraw"):
-        runtimes.append(durations(*jobs.column("elapsedraw")))
-    if jobs.has("elapsed"):
-        runtimes.append(durations(*jobs.column("elapsed")))
-    if runtimes:
+    elapsed = [name for name in ("elapsedraw", "elapsed") if jobs.has(name)]
+    if elapsed:
+        runtimes = [durations(*jobs.column(name)) for name in elapsed]
         columns["runtime"] = pl.select(pl.coalesce(runtimes)).to_series()
-    if jobs.has("timelimitraw"):
-        columns["estimate"] = durations(*jobs.column("timelimitraw"), unit=60.0, words=NO_LIMIT)
-    elif jobs.has("timelimit"):
-        columns["estimate"] = durations(*jobs.column("timelimit"), unit=60.0, words=NO_LIMIT)
+    for name in ("timelimit", "timelimitraw"):  # the second, where there are both
+        if jobs.has(name):
+            columns["estimate"] = durations(*jobs.column(name), unit=60.0, words=NO_LIMIT)
     if jobs.has("totalcpu"):
         columns["cpu_time"] = durations(*jobs.column("totalcpu"))
     return frame.with_columns(**columns)
@@ -243,7 +238,7 @@ def _fold_steps(
     notes.add("steps_folded", "noted", why, count=int(known.sum()))
     orphans = steps.frame.filter(~known)
     why = "job steps whose job is not in the log were left out"
-    notes.add("orphan_steps", "dropped", why, count=orphans.height, examples=shown(orphans))
+    notes.add_rows("orphan_steps", "dropped", why, orphans)
     used = used_memory(steps)
     if used is None:
         return frame
@@ -263,19 +258,13 @@ def _number_arrays(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
     if missing.any():
         first = int(frame.select(pl.max_horizontal("raw", "number").max()).item()) + 1
         fresh = missing.cast(pl.Int64).cum_sum() + (first - 1)
-        rows = shown(frame.filter(missing).select(LINE, pl.col("key").alias("JobID")))
+        rows = frame.filter(missing).select(LINE, pl.col("key").alias("JobID"))
         why = f"array tasks (123_4) got job numbers from {first}; JobIDRaw would keep Slurm's own"
-        notes.add("array_tasks", "noted", why, count=int(missing.sum()), examples=rows)
+        notes.add_rows("array_tasks", "noted", why, rows)
         frame = frame.with_columns(frame["job"].zip_with(~missing, fresh).alias("job"))
     waiting = frame.filter(pl.col("task").str.starts_with("["))
     why = "array tasks that never started (123_[5-9]) stand as one job per line of the log"
-    notes.add(
-        "array_rests",
-        "noted",
-        why,
-        count=waiting.height,
-        examples=shown(waiting.select(LINE, "key")),
-    )
+    notes.add_rows("array_rests", "noted", why, waiting.select(LINE, "key"))
     return frame
 
 
@@ -301,7 +290,7 @@ def _fold_components(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
 
 
 def _finished(frame: pl.DataFrame) -> pl.DataFrame:
-    """Tell jobs that hadn't finished: their run time isn't known yet, or is too short."""
+    """Mark jobs that hadn't finished: their run time isn't known yet, or is too short."""
     if "start" in frame.columns and "runtime" in frame.columns:
         # A job that never started has no run time; sacct says 0.
         started = pl.col("start").is_not_null() | (pl.col("runtime") > 0)

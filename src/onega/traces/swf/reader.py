@@ -19,6 +19,7 @@ from onega.core.workload.meta import Meta
 from onega.core.workload.report import EXAMPLES
 from onega.core.workload.schema import STATUS, STATUSES, SWF_STATUS_CODES
 from onega.core.workload.workload import Workload
+from onega.traces.assembling import WIDTH_FROM_REQUEST, number_missing_ids
 from onega.traces.files import DEFAULT_LIMITS, Limits, count_lines, line_blocks
 from onega.traces.notes import Notes
 from onega.traces.swf.columns import GrowingTable
@@ -119,7 +120,7 @@ class _Reading:
             self.notes.add("short_rows", "noted", why, count=table.height)
         if table["submit"].null_count():
             table = table.filter(pl.col("submit").is_not_null())
-        table = self._number_missing_ids(table)
+        table = number_missing_ids(table, self.notes)
         table = _finer_status(table, header)
         return Workload(table, self._meta(header))
 
@@ -281,11 +282,7 @@ class _Reading:
         values[_ALLOCATED - 1, rows] = values[_REQUESTED - 1, rows]
         unknown[rows] = False
         self.notes.add(
-            "width_from_request",
-            "noted",
-            "the number of processors allocated is missing; the number requested is taken",
-            count=int(rows.size),
-            examples=examples,
+            "width_from_request", "noted", WIDTH_FROM_REQUEST, count=rows.size, examples=examples
         )
 
     def _note_without_submit(self, missing: Flags | None) -> None:
@@ -299,19 +296,6 @@ class _Reading:
             count=int(rows.size),
             examples=self._examples(rows, 2),
         )
-
-    def _number_missing_ids(self, table: pl.DataFrame) -> pl.DataFrame:
-        missing = table["job"].is_null()
-        count = int(missing.sum())
-        if not count:
-            return table
-        largest = table["job"].max()
-        first = 1 if largest is None else int(largest) + 1  # type: ignore[arg-type]
-        self.notes.add(
-            "no_id", "changed", f"rows without a job number got numbers from {first}", count=count
-        )
-        fresh = missing.cast(pl.Int64).cum_sum() + (first - 1)
-        return table.with_columns(table["job"].zip_with(~missing, fresh).alias("job"))
 
 
 def _finer_status(table: pl.DataFrame, header: SwfHeader) -> pl.DataFrame:

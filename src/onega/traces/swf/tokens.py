@@ -1,7 +1,7 @@
 """Two ways from text to numbers that must agree: plain Python, and the compiled kernel.
 
-Small logs take the plain one, so that nobody waits for a compiler (or for numba's import, half a
-second) to look at a few thousand jobs.
+Small logs take the plain one: it has read a few thousand jobs before numba is even imported (half a
+second).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Scratch:
         self.make_room(0)
 
     def make_room(self, rows: int) -> None:
-        """Have room for at least so many rows."""
+        """Allocate room for so many rows."""
         self.values = np.empty((FIELDS, rows))
         self.places = np.empty((2, rows), dtype=np.int64)
 

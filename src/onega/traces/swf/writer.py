@@ -9,7 +9,7 @@ from typing import IO, Final
 import polars as pl
 
 from onega.core.errors import TraceError
-from onega.core.workload.report import Report, examples
+from onega.core.workload.report import Report
 from onega.core.workload.schema import STATUSES, SWF_STATUS_CODES, demand_names
 from onega.core.workload.workload import Workload
 from onega.traces.notes import Notes
@@ -47,13 +47,8 @@ def write_swf(workload: Workload, out: IO[bytes]) -> Report:
 def _note_unsaid_widths(table: pl.DataFrame, notes: Notes) -> None:
     """Note jobs whose width is unknown but whose request is: they come back with the request."""
     unsaid = table.filter(pl.col("procs").is_null() & pl.col("requested_procs").is_not_null())
-    notes.add(
-        "width_from_request",
-        "noted",
-        "jobs without a width but with a request will be read back as having the width requested",
-        count=unsaid.height,
-        examples=examples(unsaid),
-    )
+    why = "jobs without a width but with a request will be read back as having the width requested"
+    notes.add_rows("width_from_request", "noted", why, unsaid)
 
 
 def _at_or_after_zero(workload: Workload, notes: Notes) -> tuple[pl.DataFrame, float | None]:
@@ -90,14 +85,8 @@ def _refuse_or_note(table: pl.DataFrame, field: SwfField, notes: Notes) -> None:
             f"(at most {field.most:g})",
             field=field.column,
         )
-    negative = table.filter(column < 0)
-    notes.add(
-        f"negative_{field.column}",
-        "changed",
-        f"negative values of {field.column} are written as missing",
-        count=negative.height,
-        examples=examples(negative),
-    )
+    why = f"negative values of {field.column} are written as missing"
+    notes.add_rows(f"negative_{field.column}", "changed", why, table.filter(column < 0))
 
 
 def _text(column: pl.Series, field: SwfField) -> pl.Series:

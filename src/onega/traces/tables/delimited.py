@@ -12,12 +12,10 @@ import polars as pl
 
 from onega.core.errors import TraceError
 from onega.traces.files import DEFAULT_LIMITS, Limits, line_blocks
+from onega.traces.notes import LINE
 
 if TYPE_CHECKING:
     from _csv import Reader as CsvReader
-
-LINE: Final = "_line"
-"""The column that holds each row's line in the file."""
 
 _ROWS: Final = 50_000
 

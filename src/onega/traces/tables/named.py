@@ -9,7 +9,8 @@ import polars as pl
 
 from onega.core.machine.events import Events
 from onega.traces.files import DEFAULT_LIMITS, sample
-from onega.traces.tables.delimited import LINE, header_of, read_delimited
+from onega.traces.notes import LINE
+from onega.traces.tables.delimited import header_of, read_delimited
 from onega.traces.tables.reader import PARQUET_MAGIC, parquet_content
 
 

@@ -27,7 +27,7 @@ def write_parquet(workload: Workload, out: IO[bytes]) -> Report:
 
 @contextlib.contextmanager
 def hushed_panics() -> Iterator[None]:
-    """Keep off the screen what Polars' decoder says of a panic: the error that follows says it.
+    """Silence what Polars' decoder prints when it panics: the error that follows says it.
 
     It is written to the process's standard error itself, past Python. Several threads may be in
     here: the first turns it away, the last puts it back.
@@ -51,7 +51,7 @@ _lock, _inside, _kept = threading.Lock(), 0, cast(int | None, None)
 
 
 def _turned_away() -> int | None:
-    """Point the standard error nowhere; return what it was, None if there is none."""
+    """Send the standard error nowhere; return a copy of the old one, None if there is none."""
     try:
         kept = os.dup(2)
     except OSError:

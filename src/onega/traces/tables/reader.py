@@ -23,7 +23,7 @@ from onega.core.workload.workload import Workload
 from onega.traces.assembling import UNFINISHED, Draft, Rows, assemble
 from onega.traces.batsim.jobs import FINAL_STATES
 from onega.traces.files import Limits, sample, whole
-from onega.traces.notes import Notes
+from onega.traces.notes import LINE, Notes
 from onega.traces.parsing import (
     BYTES,
     UNITS,
@@ -37,7 +37,7 @@ from onega.traces.parsing import (
     whole_numbers,
 )
 from onega.traces.slurm.states import read_states
-from onega.traces.tables.delimited import LINE, header_of, read_delimited
+from onega.traces.tables.delimited import header_of, read_delimited
 from onega.traces.tables.mapping import USUAL_NAMES, ColumnMap, ColumnSpec
 from onega.traces.tables.parquet import META_KEY, hushed_panics
 from onega.traces.tables.parquet_size import TooMuchError, check_decoded_size
@@ -133,7 +133,7 @@ def parquet_content(
 
 
 def _check_text(frame: pl.DataFrame, limits: Limits) -> None:
-    """Refuse text that is kept once in the file and in memory, but would be written out often."""
+    """Refuse text that is stored once, but grows past the limit when it is written out."""
     texts = (column for column in frame.iter_columns() if column.dtype == pl.String)
     if sum(int(column.str.len_bytes().sum()) for column in texts) > limits.size:
         raise TooMuchError(f"holds more than {limits.size:,} bytes of text, the limit in force")
@@ -235,7 +235,7 @@ def _require(chosen: dict[str, ColumnSpec], names: list[str], path: str | os.Pat
 
 
 class _Columns:
-    """Reads each chosen column by what it is."""
+    """Reads each chosen column: times, durations, memory, names, states or numbers."""
 
     def __init__(
         self,
@@ -323,7 +323,7 @@ class _Columns:
         return table
 
     def _status(self, column: pl.Series, source: Source) -> tuple[pl.Series, pl.Series | None]:
-        """Read states: the map's words, our own, SWF's codes, or Slurm's; apart, who goes on."""
+        """Read final states (the map's words, ours, SWF's, Slurm's), and apart unfinished ones."""
         text = text_of(column)
         lower = text.str.to_lowercase()
         codes = {str(code): STATUSES[code] for code in SWF_STATUS_CODES.values()}
@@ -336,7 +336,7 @@ class _Columns:
         return mapped.zip_with(~rest, slurm), unfinished
 
     def _from_gaps(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Submit times by adding gaps; the earliest is 0."""
+        """Add up gaps to submit times; the earliest is 0."""
         gaps = table["gap"]
         missing = gaps.is_null()
         source = Source(self.path, self.frame[LINE], "gap")
