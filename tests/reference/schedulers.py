@@ -74,7 +74,7 @@ def ratio(numerator: Number, denominator: Number) -> Number:
 
 
 class State:
-    """Who waits, who runs, how fast; jobs are known by their index in the table."""
+    """Jobs that wait, jobs that run, how fast; jobs are known by their index in the table."""
 
     def __init__(
         self, jobs: Sequence[Job], procs: int, control: Control, *, handover: bool
@@ -124,8 +124,17 @@ class State:
             return self.v_start[j] + self.remaining[j] - self.clock
         return self.remaining[j]
 
+    def known_left(self, j: int) -> Number:
+        """What is known of the remaining work of a job in the system: estimate less work done."""
+        done = self.jobs[j].work - self.work_left(j)
+        return max(0, self.jobs[j].estimate - done)
+
+    def known_workload(self) -> Number:
+        """What is known of the remaining work of all jobs in the system; rate control's W."""
+        return sum(self.known_left(j) for j in self.waiting + self.running)
+
     def workload(self) -> Number:
-        """W: remaining true work of all jobs in the system."""
+        """Remaining true work of all jobs in the system; a measure."""
         v = self.clock
         served = sum(self.v_start[j] + self.remaining[j] - v for j in self.running)
         return served + sum(self.remaining[j] for j in self.waiting)
@@ -214,20 +223,21 @@ def _decide_on_arrival(state: State, j: int) -> None:
             state.set_level(state.level + 1)
     elif control.kind in ("queue", "workload"):
         in_system = len(state.waiting) + len(state.running)
-        load = in_system if control.kind == "queue" else state.workload()
+        load = in_system if control.kind == "queue" else state.known_workload()
         while state.level < top and load > control.k_high[state.level]:
             state.set_level(state.level + 1)
 
 
 def _decide_on_departure(state: State, j: int) -> None:
-    """Slow down: by chance, or while the number in the system is within the threshold."""
+    """Slow down: by chance, or while the number or work in the system is within the threshold."""
     control = state.control
     if control.kind == "random":
         if control.u_departure[j] < control.p_low and state.level > 0:
             state.set_level(state.level - 1)
-    elif control.kind == "queue":
+    elif control.kind in ("queue", "workload"):
         in_system = len(state.waiting) + len(state.running)
-        while state.level > 0 and in_system <= control.k_low[state.level - 1]:
+        load = in_system if control.kind == "queue" else state.known_workload()
+        while state.level > 0 and load <= control.k_low[state.level - 1]:
             state.set_level(state.level - 1)
 
 
@@ -235,12 +245,24 @@ def _slow_down_time(state: State) -> Number:
     """The instant at which the workload sinks to the threshold (workload rule only)."""
     if state.control.kind != "workload" or state.level == 0:
         return inf
-    excess = state.workload() - state.control.k_low[state.level - 1]
-    if excess <= 0:
-        return state.now
-    if not state.running:
-        return inf
-    return state.now + ratio(excess, state.rate * len(state.running))
+    waiting = sum(state.known_left(j) for j in state.waiting)
+    served = [state.known_left(j) for j in state.running]
+    work = work_until(state.control.k_low[state.level - 1], waiting, served)
+    return inf if work == inf else state.now + ratio(work, state.rate)
+
+
+def work_until(threshold: Number, waiting: Number, served: Sequence[Number]) -> Number:
+    """The least x >= 0 with waiting + sum of max(0, left - x) over the served <= threshold."""
+
+    def total(x: Number) -> Number:
+        return waiting + sum(max(0, left - x) for left in served)
+
+    if total(0) <= threshold:
+        return 0
+    for x, later in pairwise(sorted({0, *served})):  # the total is straight in between
+        if total(later) <= threshold:
+            return x + ratio((total(x) - threshold) * (later - x), total(x) - total(later))
+    return inf
 
 
 # -- orders
@@ -344,7 +366,7 @@ Claim = tuple[Number, Number, int]  # from, until (both on the work clock), proc
 
 
 def _free_at(claims: list[Claim], procs: int, v: Number) -> int:
-    """Processors that nobody claims at v."""
+    """Processors that no job claims at v."""
     return procs - sum(width for begin, until, width in claims if begin <= v < until)
 
 
@@ -401,7 +423,7 @@ def _newest_pass(state: State) -> None:
 
 
 def _remaining_work_pass(state: State, sign: int) -> None:
-    """spf-pr, lpf-pr: re-rank after completions; else newcomers start if nobody waits."""
+    """spf-pr, lpf-pr: re-rank after completions; else newcomers start if no job waits."""
     if state.completed:
         _serve_prefix(
             state, sorted(_in_system(state), key=lambda j: (sign * state.work_left(j), j))

@@ -238,10 +238,17 @@ def test_workload_control_slows_down_between_events():
 
 
 def test_workload_control_takes_one_level_a_round():
+    control = Control("workload", rates=(1, 2, 4), k_low=(4, 4), k_high=(5, 6))
+    out = simulate(table((0, 8, 1)), 1, control=control)
+    assert out.switches == [(0, 1), (0, 2), (1, 1), (1, 0)]
+    assert [row[:2] for row in out.series] == [(0, 2), (1, 1), (1, 0), (5, 0)]
+
+
+def test_workload_control_takes_all_levels_at_a_completion():
     control = Control("workload", rates=(1, 2, 4), k_low=(0, 0), k_high=(1, 2))
     out = simulate(table((0, 8, 1)), 1, control=control)
     assert out.switches == [(0, 1), (0, 2), (2, 1), (2, 0)]
-    assert [row[:2] for row in out.series] == [(0, 2), (2, 1), (2, 0)]
+    assert [row[:2] for row in out.series] == [(0, 2), (2, 0)]
 
 
 def test_reservations_are_made_on_the_work_clock():

@@ -42,7 +42,7 @@ def test_mean_waits_of_an_independent_program(shared, log, procs, jobs, policy, 
 
 
 def test_pyss_from_the_file_as_it_is(shared):
-    """Its rows stand in the order of completion: who came first at one instant is told by ids."""
+    """Its rows stand in the order of completion: ids tell which came first at one instant."""
     log = onega.read(shared("traces", "pyss-easy-KTH-SP2.swf.gz"))
     schedule = onega.simulate(log, 100, "easy", ties="event")
     assert (schedule.jobs["wait"].to_numpy() == log.column("wait")).sum() == 28481

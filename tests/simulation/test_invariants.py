@@ -85,7 +85,7 @@ def test_a_schedule_is_possible(workload, policy, ties, control):
     schedule = run(workload, policy, ties, control)
     procs, submit = workload.column("procs"), workload.column("submit")
     pieces = pieces_of(schedule)
-    # nobody starts before it is there, nobody is lost
+    # no job starts before its submission, none is lost
     assert (schedule.start >= submit).all()
     assert np.isfinite(schedule.end).all()
     # capacity is never exceeded
@@ -249,7 +249,7 @@ def test_conservative_keeps_its_promise_to_everybody(patcher, workload):
 @CAREFULLY
 @given(workloads(exact_estimates=True), ties)
 def test_the_first_job_of_the_queue_is_never_worse_off_under_easy(workload, ties):
-    # Without anybody behind it, a job starts at the same time or earlier than with others behind:
+    # Without jobs behind it, a job starts at the same time or earlier than with jobs behind:
     # so says FCFS; under EASY others may only fill holes, which delays no job that was the head.
     easy = run(workload, "easy", ties)
     submit, start = workload.column("submit"), easy.start

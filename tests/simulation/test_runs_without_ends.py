@@ -60,7 +60,7 @@ def test_jobs_that_stay_wait_up_to_the_last_submission():
     wide = schedule.workload.column("procs") > 1
     assert np.isnan(end[wide]).all()
     assert schedule.last == max(np.nanmax(end), submit.max())
-    # One processor stays up, and somebody waits from the second submission on.
+    # One processor stays up, and a job waits from the second submission on.
     busy = np.nansum(end - np.maximum(schedule.start, submit[1]))
     wasted = (schedule.last - submit[1]) - busy
     assert schedule.summary()["wasted_capacity"] == pytest.approx(wasted)

@@ -119,7 +119,7 @@ def test_times_of_1e12_seconds(policy, ties, control):
             name: [None if value is None else scale * value for value in getattr(small, name)]
             for name in ("runtime", "estimate")
         }
-        # nobody is submitted much later than the first, which keeps all sums below 2^53
+        # no job is submitted much later than the first, which keeps all sums below 2^53
         submit = [scale * (value - min(small.submit)) for value in small.submit]
         case = dataclasses.replace(small, submit=submit, **times)
         compare(case, case.run(), case.twin())

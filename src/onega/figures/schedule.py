@@ -274,18 +274,23 @@ def _left_limits(table: pl.DataFrame) -> Floats:
 
 
 def _thresholds(figure: go.Figure, schedule: Schedule) -> None:
-    """Mark where the workload rule switches, with the names at the right, beside the picture."""
+    """Mark where the workload rule switches, with the names at the right, beside the picture.
+
+    A rule that goes by estimates switches where *their* sum passes these, not the work shown.
+    """
     control = schedule.cluster.rates
     if control.kind != "workload":
         return
     same = control.k_low == control.k_high
     marks = [("k" if same else "k_high", level, "bottom") for level in control.k_high]
     marks += [] if same else [("k_low", level, "top") for level in control.k_low]
+    policy = schedule.policy
+    of = ", by estimates" if policy is not None and policy.knowledge == "estimate" else ""
     for name, level, side in marks:
         figure.add_hline(
             y=level / 3600,
             line={"color": RED, "dash": "dash", "width": 1.2},
-            annotation={"text": name, "xanchor": "left", "yanchor": side, "x": 1.004},
+            annotation={"text": f"{name}{of}", "xanchor": "left", "yanchor": side, "x": 1.004},
             annotation_font={"size": 11, "color": RED},
             row=1,
             col=1,

@@ -261,8 +261,20 @@ def _draws(log: Workload, rng: Rng) -> Draws:
 
 
 def _thresholds(log: Workload, machine: Cluster, policy: str) -> tuple[float, float]:
-    """Return half of the mean remaining work at the full clock, and all of it."""
-    work = Measure.parse("mean_workload").evaluate(simulate(log, machine, policy))
+    """Half of, and the whole mean remaining work at the full clock, as far as it is known.
+
+    A job of known work k waits with all of it, and works w until it ends or has done k: its part of
+    the integral is k × wait + ∫ (k − x) dx from 0 to min(w, k), at rate 1.
+    """
+    run = simulate(log, machine, policy)
+    known = run.work
+    if run.policy is not None and run.policy.knowledge == "estimate":
+        estimate = log.column("estimate")
+        known = np.where(estimate > 0, estimate, run.work)
+    counted = np.minimum(run.work, known)
+    idle = run.jobs["response"].to_numpy() - run.jobs["service"].to_numpy()
+    served = counted * (known - counted / 2) / machine.rates.rates[0]
+    work = float((known * idle + served).sum() / run.summary()["makespan"])
     return work / 2, work
 
 

@@ -35,6 +35,8 @@ from onega.reproduce.result import Absent, Chapter, PrintedFigure, PrintedTable,
 NAME = "rumyantsev-2018"
 FIRST, COUNT = 7000, 500
 """Figure 2: so many customers from this number on, counted from one."""
+CHOSEN = slice(FIRST - 1, FIRST - 1 + COUNT)
+"""The rows of Figure 2's customers."""
 
 NO_TIME = 1e-3
 """Seconds of work of rows without a run time, where rows are counted as the log does."""
@@ -184,18 +186,18 @@ def _run_table(schedule: Schedule) -> PrintedTable:
 
 def _schedule_figures(made: Experiment, schedule: Schedule) -> tuple[PrintedFigure, ...]:
     figures = []
-    if len(made.log) >= FIRST + COUNT:
-        middle = float(made.log.column("submit")[FIRST])
+    if len(made.log) >= CHOSEN.stop:
+        middle = float(made.log.column("submit")[CHOSEN.start])
         room = SHOWN_DAYS * 86400
         window = (middle - room, middle + room)
-        waited = int((schedule.jobs["wait"] > 0)[FIRST : FIRST + COUNT].sum())
+        waited = int((schedule.jobs["wait"] > 0)[CHOSEN].sum())
         figures = [
             PrintedFigure("Figure 1", "twenty days",
                        partial(schedule.plot, "workload", window=window),
                        ("The rate goes up when the work passes k_H and down when it sinks to k_L, "
                         "and the slope changes with it, as the paper says.",)),
             PrintedFigure("Figure 2", "500 customers from number 7000",
-                       partial(schedule.plot, "gantt", jobs=(FIRST, COUNT)),
+                       partial(schedule.plot, "gantt", jobs=CHOSEN),
                        (f"{waited} of these 500 jobs wait, where the paper shows heavy waiting. "
                         "The next chapter has a reading in which they do.",)),
         ]  # fmt: skip
@@ -209,11 +211,10 @@ def _schedule_figures(made: Experiment, schedule: Schedule) -> tuple[PrintedFigu
 def _gigahertz_items(
     log: Workload, as_run: Schedule, runs: dict[str, Schedule]
 ) -> tuple[PrintedTable | PrintedFigure, ...]:
-    """Compare the three runs with the log and with the run above: who waits, how busy it is."""
-    chosen = slice(FIRST - 1, FIRST - 1 + COUNT)
-    waiting = {name: int((run.jobs["wait"] > 0)[chosen].sum()) for name, run in runs.items()}
+    """Compare the runs with the log and the run above: how many wait, how busy it is."""
+    waiting = {name: int((run.jobs["wait"] > 0)[CHOSEN].sum()) for name, run in runs.items()}
     first = next(iter(runs.values()))
-    enough = first.jobs.height >= FIRST - 1 + COUNT
+    enough = first.jobs.height >= CHOSEN.stop
     submit, procs = log.column("submit"), first.cluster.procs
     area = float((log.column("runtime") * log.column("procs")).sum())
     logged = area / (procs * float(submit.max() - submit.min()))
@@ -240,7 +241,7 @@ def _gigahertz_items(
         PrintedTable("Figure 2, GHz·s", f"of the {COUNT} customers from number {FIRST} on, wait",
                      ("", "jobs"), rows, ("The paper gives no number; it shows heavy waiting.",)),
         PrintedFigure("Figure 2, GHz·s, r_L always", f"{COUNT} customers from number {FIRST}",
-                      partial(first.plot, "gantt", jobs=(FIRST - 1, COUNT))),
+                      partial(first.plot, "gantt", jobs=CHOSEN)),
     )  # fmt: skip
 
 

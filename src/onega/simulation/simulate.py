@@ -72,8 +72,9 @@ def simulate(
         ``"fcfs"``, ``"easy"``, ``"spf+easy"``, ``"fcfs+conservative"``, … (`onega.Policy`), a
         function of (now, submit, estimate, procs), or ``"slurm"``, a model of Slurm's scheduler.
     knowledge
-        What the scheduler knows of run times: ``"estimate"`` or ``"runtime"``; by default the
-        estimates if the log has any. A job without one counts with its run time.
+        What the scheduler, and a rate control that goes by the workload, know of run times:
+        ``"estimate"`` or ``"runtime"``; by default the estimates if the log has any. A job without
+        one counts with its run time.
     ties
         ``"instant"``: completions, then submissions, then one scheduling pass. ``"event"``:
         submissions, then completions, and a pass after each, at which jobs that end now just as
@@ -120,6 +121,8 @@ def simulate(
     rule = Policy.parse(policy).knowing(knowledge)
     if rule.knowledge is None:
         rule = rule.knowing("estimate" if workload.has("estimate") else "runtime")
+    if machine.rates.kind == "workload" and rule.knowledge == "estimate":
+        setup.check_estimates(workload)
     given = RunInputs(
         None if events is None else Events.of(events),
         dependencies,

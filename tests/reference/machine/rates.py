@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from reference.machine.state import RUNNING, WAITING, Machine, Number
+from reference.schedulers import work_until
 
 
 def set_level(machine: Machine, level: int) -> None:
@@ -18,14 +19,22 @@ def _in_system(machine: Machine) -> int:
 
 
 def _workload(machine: Machine) -> Number:
-    """Remaining work of all jobs in the system."""
-    total = sum(machine.work_left(j, machine.choices(j)[0]) for j in machine.in_phase(WAITING))
+    """What is known of the remaining work of all jobs in the system."""
+    idle, served = _known_left(machine)
+    return idle + sum(served)
+
+
+def _known_left(machine: Machine) -> tuple[Number, list[Number]]:
+    """Known work of jobs that wait or are in launch, and what is left of it for each at work."""
+    idle = sum(machine.expect_left(j, machine.choices(j)[0]) for j in machine.in_phase(WAITING))
+    served = []
     for attempt in machine.running:
+        known = machine.expect_left(attempt.job, attempt.option)
         if attempt.begin is None:
-            total += machine.work_left(attempt.job, attempt.option)
+            idle += known
         elif attempt.working:
-            total += attempt.v_end - machine.clock
-    return total
+            served.append(max(0, attempt.v_begin + known - machine.clock))
+    return idle, served
 
 
 def decide_on_arrival(machine: Machine, j: int) -> None:
@@ -41,13 +50,14 @@ def decide_on_arrival(machine: Machine, j: int) -> None:
 
 
 def decide_on_departure(machine: Machine, j: int) -> None:
-    """Slow down: by chance, or while the number in the system is within the threshold."""
+    """Slow down: by chance, or while the number or work in the system is within the threshold."""
     rates = machine.problem.rates
     if rates.kind == "random":
         if machine.problem.draws[machine.count + j] < rates.p_low and machine.level > 0:
             set_level(machine, machine.level - 1)
-    elif rates.kind == "queue":
-        while machine.level > 0 and _in_system(machine) <= rates.k_low[machine.level - 1]:
+    elif rates.kind in ("queue", "workload"):
+        load = _in_system(machine) if rates.kind == "queue" else _workload(machine)
+        while machine.level > 0 and load <= rates.k_low[machine.level - 1]:
             set_level(machine, machine.level - 1)
 
 
@@ -55,10 +65,6 @@ def slow_down_time(machine: Machine) -> Number:
     """The instant at which the workload sinks to the threshold (workload rule only)."""
     if machine.problem.rates.kind != "workload" or machine.level == 0:
         return inf
-    excess = _workload(machine) - machine.exact(machine.problem.rates.k_low[machine.level - 1])
-    working = [a for a in machine.running if a.working]
-    if excess <= 0:
-        return machine.now
-    if not working:
-        return inf
-    return machine.now + excess / (machine.rate * len(working))
+    threshold = machine.exact(machine.problem.rates.k_low[machine.level - 1])
+    work = work_until(threshold, *_known_left(machine))
+    return machine.now if work == 0 else machine.now + work / machine.rate

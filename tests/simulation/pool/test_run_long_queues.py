@@ -37,7 +37,7 @@ def crowd(seed: int, jobs: int, machine: int, *, order="fcfs", backfill=None, ti
 
 
 def campaigns(seed: int, jobs: int, machine: int, *, order="fcfs", ties="instant"):
-    """The same, in trains of up to 40 who ask for the same and end at different times."""
+    """The same, in trains of up to 40 jobs that ask for the same and end at different times."""
     rng = np.random.default_rng(seed)
     train = np.repeat(np.arange(jobs), rng.integers(1, 41, jobs))[:jobs]
     estimate = rng.choice([5, 10, 20, 40], jobs)[train]
@@ -171,7 +171,7 @@ def test_thousands_come_at_once(order, backfill, first):
 
 
 def test_jobs_that_wait_for_ever_are_not_lost():
-    # a full-width job under spf is passed by until nobody else is there
+    # a full-width job under spf is passed by until no other job is there
     jobs = 500
     case = Case(
         [0, 1, *range(1, jobs + 1)],

@@ -1,6 +1,6 @@
 """First come, first served at rate 1 has kernels of its own: they give what the general loop gives.
 
-An order whose key is the same for everybody is first come, first served too, and takes the
+An order whose key is the same for all jobs is first come, first served too, and takes the
 general loop.
 """
 

@@ -68,7 +68,11 @@ WarmupOption = Annotated[
 ]
 KnowledgeOption = Annotated[
     str | None,
-    typer.Option("--knowledge", metavar="K", help="What the scheduler knows: estimate or runtime."),
+    typer.Option(
+        "--knowledge",
+        metavar="K",
+        help="What scheduler and rate control know: estimate or runtime.",
+    ),
 ]
 LimitsOption = Annotated[
     bool, typer.Option("--enforce-limits", help="End jobs at their estimates.")

@@ -53,7 +53,7 @@ class RateControl:
         submission makes the number of jobs in the system exceed ``k_high``, down when a
         completion makes it ``k_low`` or less. ``"workload"``: up when a submission lifts the
         remaining work of all jobs in the system, in seconds at rate 1, above ``k_high``; down at
-        the instant it sinks to ``k_low``.
+        the instant it sinks to ``k_low``. Work is what the scheduler knows of it (``knowledge``).
     rates
         Work done per second; increasing.
     k_low, k_high

@@ -8,10 +8,11 @@ from onega.kernels.jit import compiled
 from onega.kernels.machine import codes
 from onega.kernels.machine.log import note
 from onega.kernels.machine.queue import dequeue, enqueue
-from onega.kernels.machine.running import release, stop_work, work_left
+from onega.kernels.machine.running import expect_left, release, stop_work
 from onega.kernels.machine.state import AHEAD, COMPLETES, GONE, WAITS, WORKS, Machine
-from onega.kernels.pool.engine import FIXED, WORKLOAD, control_departure
+from onega.kernels.pool.engine import FIXED, WORKLOAD
 from onega.kernels.pool.engine import clock as work_clock
+from onega.kernels.pool.rates import control_departure
 from onega.kernels.structures.heap import heap_push, heap_remove
 
 
@@ -103,13 +104,13 @@ def _take_off(m: Machine, number: int) -> float:
     done = 0.0
     if job.phase == WORKS:
         heap_remove(m.work, place)
-        stop_work(m, slot)
+        stop_work(m, place)
         done = work_clock(clock) - slot.begun
     else:
         heap_remove(m.time, place)
         clock.launching -= 1
         if clock.control == WORKLOAD:
-            clock.work_waiting -= work_left(m, job, slot.option)
+            clock.known_waiting -= expect_left(m, job, slot.option)
     release(m, place)
     return done
 
@@ -134,7 +135,7 @@ def interrupt(m: Machine, number: int, node: int) -> None:
     note(m, codes.REQUEUED, number, -1)
     enqueue(m, number)
     if clock.control == WORKLOAD:
-        clock.work_waiting += work_left(m, job, job.option)
+        clock.known_waiting += expect_left(m, job, job.option)
 
 
 @compiled
@@ -157,5 +158,5 @@ def cancel(m: Machine, number: int) -> None:
         return
     dequeue(m, number)
     if clock.control == WORKLOAD:
-        clock.work_waiting -= work_left(m, job, max(job.option, job.first_option))
+        clock.known_waiting -= expect_left(m, job, max(job.option, job.first_option))
     depart(m, number, codes.CANCELLED if np.isnan(job.start) else codes.KILLED)

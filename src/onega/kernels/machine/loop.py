@@ -38,11 +38,10 @@ from onega.kernels.pool.engine import (
     LOG_FULL,
     MORE,
     WORKLOAD,
-    advance,
-    control_arrival,
     end_time,
 )
 from onega.kernels.pool.engine import clock as work_clock
+from onega.kernels.pool.rates import advance, control_arrival, count_running
 from onega.kernels.structures.heap import heap_pop, heap_push
 from onega.kernels.types import Ints
 
@@ -104,7 +103,7 @@ def _completions(m: Machine) -> None:
         number = heap_pop(m.work)
         slot = m.slots[number]
         job = m.jobs[slot.job]
-        stop_work(m, slot)
+        stop_work(m, number)
         job.phase = COMPLETES
         if job.completion > 0.0:
             heap_push(m.time, number, clock.now + job.completion, slot.seq)
@@ -128,7 +127,7 @@ def _submit(m: Machine, number: int, time: float) -> None:
         job.key = priority_key(m, number, unit(m))
     if clock.control != FIXED:
         if clock.control == WORKLOAD:
-            clock.work_waiting += work_left(m, job, job.first_option)
+            clock.known_waiting += expect_left(m, job, job.first_option)
         control_arrival(clock, m.levels, m.tables.draws, m.logs.switches, number)
     enqueue(m, number)
 
@@ -176,7 +175,7 @@ def _instant(m: Machine, own: KeyFunction) -> int:
     if clock.pass_due > 0:
         result = schedule(m, own)
     if clock.control == WORKLOAD and clock.waiting + clock.launching == 0:
-        clock.work_waiting = 0.0
+        clock.known_waiting = 0.0
     return result
 
 
@@ -221,7 +220,7 @@ def run(m: Machine, own: KeyFunction, rounds: int) -> int:
             _close(m)
             return DONE
         level = clock.level
-        if not advance(clock, m.levels, m.logs.switches, following):
+        if not advance(clock, m.levels, m.logs.switches, m.known, following):
             _close(m)
             return DONE
         if clock.level != level:
@@ -264,6 +263,7 @@ def load(m: Machine, initial: Ints) -> int:
         clock.running += 1
         clock.arrived += 1
         if clock.control == WORKLOAD:
-            clock.ends_running += slot.done
+            known_end = max(v, slot.begun + expect_left(m, job, option))
+            count_running(clock, m.known, number_of, known_end)
     m.planned.plan[0].stale = 1
     return -1

@@ -13,8 +13,9 @@ from onega.kernels.machine.nodes import drop_links, held_by, hold, keep_found
 from onega.kernels.machine.sleep import pop_idle, push_idle, take_node
 from onega.kernels.machine.state import LAUNCHES, WORKS, Machine, Record
 from onega.kernels.machine.usage import count_in, hold_usage
-from onega.kernels.pool.engine import FIXED, WORKLOAD
+from onega.kernels.pool.engine import WORKLOAD
 from onega.kernels.pool.engine import clock as work_clock
+from onega.kernels.pool.rates import count_running, uncount_running
 from onega.kernels.structures.heap import heap_push
 
 
@@ -108,8 +109,8 @@ def start(m: Machine, number: int, option: int) -> None:
     if np.isnan(job.start):
         job.start = clock.now
         if clock.control == WORKLOAD and option != job.first_option:
-            clock.work_waiting -= work_left(m, job, job.first_option)
-            clock.work_waiting += work_left(m, job, option)
+            clock.known_waiting -= expect_left(m, job, job.first_option)
+            clock.known_waiting += expect_left(m, job, option)
     clock.waiting -= 1
     clock.launching += 1
     note(m, STARTED, number, -1)
@@ -135,19 +136,18 @@ def begin_work(m: Machine, place: int) -> None:
     clock.launching -= 1
     clock.running += 1
     if clock.control == WORKLOAD:
-        clock.work_waiting -= left
-        clock.ends_running += slot.done
+        known = expect_left(m, job, slot.option)
+        clock.known_waiting -= known
+        count_running(clock, m.known, place, slot.begun + known)
 
 
 @compiled
-def stop_work(m: Machine, slot: Record) -> None:
+def stop_work(m: Machine, place: int) -> None:
     """Count a job no longer as working: done, or interrupted."""
     clock = m.clock[0]
     clock.running -= 1
-    if clock.control != FIXED:
-        clock.ends_running -= slot.done
-        if clock.running == 0:
-            clock.ends_running = 0.0
+    if clock.control == WORKLOAD:
+        uncount_running(clock, m.known, place)
 
 
 @compiled

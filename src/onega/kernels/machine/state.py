@@ -50,10 +50,10 @@ PLENTY = 1 << 40
 """Chunks that need nothing of a node fit in any number."""
 
 CLOCK = record(
-    # What the rate controls of `pool.engine` read and write; ``running`` counts those at work.
+    # What the rate controls of `pool.rates` read and write; ``running`` counts those at work.
     now=REAL, t0=REAL, v0=REAL, rate=REAL, level=WHOLE, control=WHOLE, p_low=REAL, p_high=REAL,
     arrived=WHOLE, departed=WHOLE, running=WHOLE, switches=WHOLE,
-    work_waiting=REAL, ends_running=REAL,
+    known_waiting=REAL, known_ends=REAL, counted=WHOLE,
     # Jobs that wait, hold processors, are in launch, have left, wait for another's end.
     waiting=WHOLE, holding=WHOLE, launching=WHOLE, gone=WHOLE, pending=WHOLE,
     # Next rows of the tables.
@@ -219,6 +219,7 @@ class Machine(NamedTuple):
     ends: Records
     due: Records
     work: Heap
+    known: Heap
     time: Heap
     later: Heap
     tables: Tables

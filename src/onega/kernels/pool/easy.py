@@ -1,8 +1,9 @@
 """First come, first served with EASY at rate 1: the same schedule as `loop`, faster.
 
-The case that everybody runs, written out: times instead of a work clock, counters in registers,
-the queue and the expected ends in plain sorted arrays. It is meant for machines and queues of
-ordinary size; where the queue grows long it stops, and the general loop takes the rest.
+The most frequent case, written out: times instead of a work clock, counters in registers, the queue
+and the expected ends in plain sorted arrays. It is meant for machines and queues of ordinary size;
+where the queue grows long it stops, and the general loop takes the rest. The general loop needs 1.3
+to 1.6 times as long: more than the budget against C++ allows (`bench/simulator.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from onega.kernels.jit import by_reference, kernel, part, shift
 from onega.kernels.pool.engine import DONE, MORE, QUEUE_FULL
 from onega.kernels.records import REAL, WHOLE, record
+from onega.kernels.structures.ends import ends_pop, ends_push
 from onega.kernels.types import Floats, Ints, Records
 
 Record = Any
@@ -50,7 +52,7 @@ WAITING_JOB = record(
 
 
 class Running(NamedTuple):
-    """Who runs: a heap by ``end``; the expected ends, sorted. When each job of the log started.
+    """Running jobs: a heap by ``end``; the expected ends, sorted. When each job of the log started.
 
     Records carry all that is needed when a job starts or ends, so that the log's columns are only
     read in order: looking jobs up at random costs more than the rest.
@@ -78,39 +80,6 @@ def make_line() -> Records:
 
 
 @part
-def _push(heap: Records, size: int, end: float, expected: float) -> int:
-    """Make room in a heap of ``size`` for a job with this end; return its place."""
-    place = size
-    while place > 0:
-        parent = (place - 1) >> 1
-        if heap[parent].end <= end:
-            break
-        heap[place] = heap[parent]
-        place = parent
-    heap[place].end = end
-    heap[place].expected = expected
-    return place
-
-
-@part
-def _pop(heap: Records, size: int) -> None:
-    """Take the earliest end out of a heap that has ``size`` left without it."""
-    end = heap[size].end
-    place = 0
-    while True:
-        child = 2 * place + 1
-        if child >= size:
-            break
-        if child + 1 < size and heap[child + 1].end < heap[child].end:
-            child += 1
-        if end <= heap[child].end:
-            break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = heap[size]
-
-
-@part
 def _lower_bound(expected: Records, size: int, end: float) -> int:
     """Return the first place whose end isn't before ``end``."""
     low, high = 0, size
@@ -128,7 +97,8 @@ def _begin(running: Running, size: int, now: float, job: Record) -> None:
     """Start a job of the line; ``size`` others run."""
     running.start[job.job] = now
     until = now + job.expect
-    place = _push(running.heap, size, now + job.work, until)
+    place = ends_push(running.heap, size, now + job.work)
+    running.heap[place].expected = until
     running.heap[place].procs = job.procs
     running.heap[place].job = job.job
     expected = running.expected
@@ -142,7 +112,7 @@ def _begin(running: Running, size: int, now: float, job: Record) -> None:
 def _finish(running: Running, size: int) -> int:
     """End the earliest of the running jobs, ``size`` others run; return its processors."""
     procs, end = running.heap[0].procs, running.heap[0].expected
-    _pop(running.heap, size)
+    ends_pop(running.heap, size)
     expected = running.expected
     # Of equal expected ends any with the same width will do.
     place = _lower_bound(expected, size + 1, end)
@@ -217,7 +187,7 @@ def run_easy(jobs: Columns, running: Running, line: Records, count: Ints, rounds
                 free -= line[head].procs
                 size += 1
                 head += 1
-        # Without a completion, and before the shadow time, only newcomers can have a chance.
+        # Without a completion, and before the shadow time, only new jobs can have a chance.
         place = newcomers
         if now > shadow:
             place = head + 1

@@ -22,7 +22,7 @@ import numpy as np
 from onega.kernels.jit import part
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.heap import Heap, heap_pop
-from onega.kernels.types import Floats, Records
+from onega.kernels.types import Records
 
 # Reasons to return.
 DONE, MORE, LOG_FULL, QUEUE_FULL, BAD_KEY, STUCK, PLAN_FULL = 0, 1, 2, 3, 4, 5, 6
@@ -73,13 +73,14 @@ MACHINE = record(
     running=WHOLE,
     free=WHOLE,
     sequence=WHOLE,
-    # Work of the waiting; Σ of the clock at the ends of the running (for W).
-    work_waiting=REAL,
-    ends_running=REAL,
+    # W: known work of the waiting, Σ of the known ends of the running, how many count (`workload`).
+    known_waiting=REAL,
+    known_ends=REAL,
+    counted=WHOLE,
     # The head's reservation: shadow time on the work clock (−∞: unknown), extra processors.
     shadow=REAL,
     extra=WHOLE,
-    # Conservative: the shadow is the first reservation of all; who has one, up to which rank.
+    # Conservative: the shadow is the first reservation of all; up to which rank jobs have one.
     planned=WHOLE,
     # Spare slots, entries in the logs, the job at fault.
     spare=WHOLE,
@@ -122,95 +123,11 @@ def clock(m: Record) -> float:
 
 @part
 def end_time(m: Record, key: float) -> float:
-    """Return when the work clock reaches ``key`` at today's rate; never before now."""
+    """Return when the work clock reaches ``key`` at the present rate; never before now."""
     left = key - m.v0
     if m.rate != 1.0:
         left /= m.rate
     return max(m.now, m.t0 + left)
-
-
-@part
-def workload(m: Record) -> float:
-    """Return W, the remaining work of all jobs in the system."""
-    return m.work_waiting + m.ends_running - m.running * clock(m)
-
-
-@part
-def set_level(m: Record, levels: Records, log: Records, level: int) -> None:
-    """Change the rate from now on, and log it; several changes at one instant are one."""
-    if level == m.level:
-        return
-    v = clock(m)
-    m.t0 = m.now
-    m.v0 = v
-    m.rate = levels[level].rate
-    m.level = level
-    place = m.switches
-    if place > 0 and log[place - 1].time == m.now:
-        place -= 1
-    log[place].time = m.now
-    log[place].level = level
-    m.switches = place + 1
-
-
-@part
-def control_arrival(m: Record, levels: Records, draws: Floats, log: Records, job: int) -> None:
-    """Decide on the rate after a submission (Rumyantsev et al. 2018: (5), III-A, III-C)."""
-    level = m.level
-    top = levels.size - 1
-    if m.control == RANDOM:
-        if level < top and draws[2 * job] < m.p_high:
-            level += 1
-    else:
-        measure = float(m.arrived - m.departed) if m.control == QUEUE else workload(m)
-        while level < top and measure > levels[level].k_high:
-            level += 1
-    set_level(m, levels, log, level)
-
-
-@part
-def control_departure(m: Record, levels: Records, draws: Floats, log: Records, job: int) -> None:
-    """Decide on the rate after a completion."""
-    level = m.level
-    if m.control == RANDOM:
-        if level > 0 and draws[2 * job + 1] < m.p_low:
-            level -= 1
-    elif m.control == QUEUE:
-        while level > 0 and m.arrived - m.departed <= levels[level].k_low:
-            level -= 1
-    set_level(m, levels, log, level)
-
-
-@part
-def switch_time(m: Record, levels: Records) -> float:
-    """Return when W sinks to the lower threshold: t + (W − k_low)/(R · number running)."""
-    if m.level == 0:
-        return np.inf
-    excess = workload(m) - levels[m.level].k_low
-    if excess <= 0.0:
-        return m.now
-    if m.running == 0:
-        return np.inf
-    return m.now + excess / (m.rate * m.running)
-
-
-@part
-def advance(m: Record, levels: Records, log: Records, following: float) -> bool:
-    """Go on to the next event, at ``following`` or where the workload rule switches down.
-
-    Returns False if there is none.
-    """
-    if m.control != WORKLOAD:
-        m.now = following
-        return following != np.inf
-    switching = switch_time(m, levels)
-    following = min(following, switching)
-    if following == np.inf:
-        return False
-    m.now = following
-    if switching <= following:
-        set_level(m, levels, log, m.level - 1)
-    return True
 
 
 @part

@@ -75,7 +75,7 @@ def _evaluate_builtin(jobs: Records, queue: Records, count: int, now: float, cod
 
 @part
 def _first(queue: Records, count: int) -> int:
-    """Return the place of the smallest key; −1 if nobody waits. Places of −1 are empty."""
+    """Return the place of the smallest key; −1 if no job waits. Places of −1 are empty."""
     best = -1
     for place in range(count):
         if queue[place].job >= 0 and (best < 0 or queue[place].key < queue[best].key):
@@ -113,7 +113,7 @@ def _sorted_places(jobs: Records, queue: Records, count: int, widest: int) -> In
 def _last_hope(state: State, places: Ints, first: int, last: int) -> int:
     """Return the last of places[first:last + 1] whose job can start now beside what is planned.
 
-    A plan only fills up: nobody behind it needs a reservation in this pass.
+    A plan only fills up: no job behind it needs a reservation in this pass.
     """
     m = state.machine[0]
     v = clock(m)

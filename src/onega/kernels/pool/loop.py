@@ -16,9 +16,7 @@ from onega.kernels.pool.engine import (
     QUEUE_FULL,
     STUCK,
     WORKLOAD,
-    advance,
     collect_due,
-    control_arrival,
     next_event,
     submitted_by,
 )
@@ -30,6 +28,7 @@ from onega.kernels.pool.processors import (
     release_expected,
 )
 from onega.kernels.pool.ranked import newcomer_ranked, pass_ranked
+from onega.kernels.pool.rates import advance, control_arrival
 from onega.kernels.structures.waiting_line import has_room
 
 
@@ -56,7 +55,7 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
             return QUEUE_FULL
         if m.backfill == CONSERVATIVE and not has_plan_room(state, arriving):
             return PLAN_FULL
-        if not advance(m, state.levels, state.log, following):
+        if not advance(m, state.levels, state.log, state.ends, following):
             return DONE if m.departed == jobs.size else STUCK
         # Ties by instant: completions, then submissions, then one pass. Ties by event:
         # submissions, then completions, and a pass after each single one; what was expected to
@@ -83,7 +82,7 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
                 m.arrived = job + 1
                 if m.control != FIXED:
                     if m.control == WORKLOAD:
-                        m.work_waiting += jobs[job].work
+                        m.known_waiting += jobs[job].expect
                     control_arrival(m, state.levels, state.draws, state.log, job)
                 if own is None:
                     full = not newcomer_ranked(state, job, alone)
@@ -96,8 +95,8 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
                     result = pass_keyed(state, own)
                     if result != MORE:
                         return result
+            if m.arrived - m.departed == m.running:
+                m.known_waiting = 0.0  # nothing is left of rounding
             if by_instant:
                 break
-        if m.arrived - m.departed == m.running:
-            m.work_waiting = 0.0
     return MORE

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onega.kernels.jit import kernel, part
+from onega.kernels.jit import by_reference, kernel, part
 from onega.kernels.pool.engine import (
     DONE,
     FIXED,
@@ -22,14 +22,19 @@ from onega.kernels.pool.engine import (
     MORE,
     NEWEST,
     STUCK,
+    WORKLOAD,
     Record,
-    advance,
     clock,
     collect_due,
-    control_arrival,
-    control_departure,
     next_event,
     submitted_by,
+)
+from onega.kernels.pool.rates import (
+    advance,
+    control_arrival,
+    control_departure,
+    count_running,
+    uncount_running,
 )
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.heap import Heap, heap_key, heap_pop, heap_push, heap_remove
@@ -38,12 +43,13 @@ from onega.kernels.types import Floats, Ints, Records
 SERVICE = record(
     runs=WHOLE,
     left=REAL,
+    known=REAL,
     since=REAL,
     older=WHOLE,
     newer=WHOLE,
 )
-"""A job: whether it runs, the work left when it last stopped, when it last started; and its
-neighbours among the jobs in the system, by age."""
+"""A job: whether it runs, the work left when it last stopped, in truth and as far as it is known,
+when it last started; and its neighbours among the jobs in the system, by age."""
 
 LINE = record(
     newest=WHOLE,
@@ -60,9 +66,9 @@ not yet seen by a pass; processors held by jobs that end now; completions since 
 class State(NamedTuple):
     """Everything the loop needs.
 
-    As in `processors`, and ``service`` by job; ``line``: one record; ``heap``: running
-    jobs by the work clock at their end; ``waiting``: the others by remaining work (orders by
-    work); ``log`` and ``pieces``: changes of rate and interrupted service.
+    As in `processors`, and ``service`` by job; ``line``: one record; ``heap``: running jobs by the
+    work clock at their end; ``waiting``: the others by remaining work (orders by work); ``log`` and
+    ``pieces``: changes of rate and interrupted service.
     """
 
     machine: Records
@@ -72,6 +78,7 @@ class State(NamedTuple):
     service: Records
     line: Records
     heap: Heap
+    ends: Heap
     waiting: Heap
     due: Records
     log: Records
@@ -79,15 +86,17 @@ class State(NamedTuple):
 
 
 @part
-def _serve(m: Record, job: Record, service: Record, heap: Heap, number: int) -> None:
+def _serve(state: State, number: int) -> None:
     """Start or resume a job."""
-    key = clock(m) + service.left
-    heap_push(heap, number, key, m.sequence)
+    m, job, service = state.machine[0], state.jobs[number], state.service[number]
+    v = clock(m)
+    heap_push(state.heap, number, v + service.left, m.sequence)
     m.sequence += 1
     m.free -= job.procs
     m.running += 1
-    m.work_waiting -= service.left
-    m.ends_running += key
+    if m.control == WORKLOAD:
+        m.known_waiting -= service.known
+        count_running(m, state.ends, number, v + service.known)
     service.runs = 1
     service.since = m.now
     if np.isnan(job.start):
@@ -95,13 +104,13 @@ def _serve(m: Record, job: Record, service: Record, heap: Heap, number: int) -> 
 
 
 @part
-def _stop(m: Record, job: Record, service: Record, key: float) -> None:
+def _stop(state: State, number: int) -> None:
     """Take a job's processors back; it is out of the heap of running ones already."""
-    m.free += job.procs
+    m, service = state.machine[0], state.service[number]
+    m.free += state.jobs[number].procs
     m.running -= 1
-    m.ends_running -= key
-    if m.running == 0:
-        m.ends_running = 0.0
+    if m.control == WORKLOAD:
+        service.known = uncount_running(m, state.ends, number)
     service.runs = 0
 
 
@@ -111,9 +120,9 @@ def _displace(state: State, number: int) -> None:
     m, service = state.machine[0], state.service[number]
     key = heap_key(state.heap, number)
     heap_remove(state.heap, number)
-    _stop(m, state.jobs[number], service, key)
+    _stop(state, number)
     service.left = max(0.0, key - clock(m))
-    m.work_waiting += service.left
+    m.known_waiting += service.known
     if service.since < m.now:
         piece = state.pieces[m.pieces]
         piece.job = number
@@ -163,11 +172,11 @@ def _pass_newest(state: State) -> None:
             _displace(state, number)
     number = line.newest if line.edge >= 0 else -1
     while number >= 0 and not service[number].runs:
-        _serve(m, jobs[number], service[number], state.heap, number)
+        _serve(state, number)
         number = service[number].older if number != line.edge else -1
     number = service[line.edge].older if line.edge >= 0 else line.newest
     while number >= 0 and line.served + jobs[number].procs <= capacity:
-        _serve(m, jobs[number], service[number], state.heap, number)
+        _serve(state, number)
         line.served += jobs[number].procs
         line.edge = number
         number = service[number].older
@@ -216,7 +225,7 @@ def _reorder(state: State, sign: float) -> None:
         _displace(state, number)
         heap_push(waiting, number, sign * service[number].left, number)
     for number in starters[:starting]:
-        _serve(m, jobs[number], service[number], state.heap, number)
+        _serve(state, number)
 
 
 @part
@@ -224,7 +233,7 @@ def _pass_by_work(state: State) -> None:
     """Shortest or longest remaining work first, Rumyantsev et al.'s (2018) literal rule.
 
     The order is applied at completions; at a submission the served set changes only if the
-    newcomer fits beside it and nobody waits.
+    newcomer fits beside it and no job waits.
     """
     m, line, jobs, service = state.machine[0], state.line[0], state.jobs, state.service
     waiting = state.waiting
@@ -232,7 +241,7 @@ def _pass_by_work(state: State) -> None:
     for number in range(line.newcomer, m.arrived):
         fits = waiting.size[0] == 0 and jobs[number].procs <= m.free
         if line.fresh == 0 and fits:
-            _serve(m, jobs[number], service[number], state.heap, number)
+            _serve(state, number)
         else:
             heap_push(waiting, number, sign * service[number].left, number)
     line.newcomer = m.arrived
@@ -247,7 +256,7 @@ def _enter(state: State) -> None:
     m = state.machine[0]
     number = m.arrived
     m.arrived = number + 1
-    m.work_waiting += state.jobs[number].work
+    m.known_waiting += state.jobs[number].expect
     if m.control != FIXED:
         control_arrival(m, state.levels, state.draws, state.log, number)
     if m.order == NEWEST:
@@ -262,7 +271,7 @@ def _end(state: State, index: int) -> None:
     job.end = m.now
     state.line[0].held -= job.procs
     state.line[0].fresh += 1
-    _stop(m, job, state.service[number], state.due[index].key)
+    _stop(state, number)
     m.departed += 1
     if m.control != FIXED:
         control_departure(m, state.levels, state.draws, state.log, number)
@@ -283,12 +292,14 @@ def _hold(state: State, ending: int) -> None:
 @kernel
 def run_preemptive(state: State, rounds: int) -> int:
     """Go through at most ``rounds`` instants; return DONE, MORE, LOG_FULL or STUCK."""
+    state = by_reference(state)
     m, jobs = state.machine[0], state.jobs
     by_instant = m.ties == INSTANT
     for _ in range(rounds):
         if m.switches + 2 > state.log.size or m.pieces + state.due.size > state.pieces.size:
             return LOG_FULL
-        if not advance(m, state.levels, state.log, next_event(m, jobs, state.heap)):
+        following = next_event(m, jobs, state.heap)
+        if not advance(m, state.levels, state.log, state.ends, following):
             return DONE if m.departed == jobs.size else STUCK
         ending = collect_due(m, state.heap, state.due)
         _hold(state, ending)
@@ -310,8 +321,8 @@ def run_preemptive(state: State, rounds: int) -> int:
                 _pass_newest(state)
             else:
                 _pass_by_work(state)
+            if m.arrived - m.departed == m.running:
+                m.known_waiting = 0.0  # nothing is left of rounding
             if by_instant:
                 break
-        if m.arrived - m.departed == m.running:
-            m.work_waiting = 0.0
     return MORE

@@ -1,4 +1,4 @@
-"""The machine of the non-preemptive orders: who runs, who waits, starting and ending jobs."""
+"""The machine of the non-preemptive orders: running and waiting jobs, how they start and end."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from onega.kernels.pool.engine import (
     WORKLOAD,
     Record,
     clock,
-    control_departure,
 )
+from onega.kernels.pool.rates import control_departure, count_running, uncount_running
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.heap import Heap, heap_push
 from onega.kernels.structures.profile import Profile, profile_room
@@ -42,7 +42,8 @@ class State(NamedTuple):
 
     ``machine``: one record of rules and counters; ``jobs`` with their starts and ends; ``levels``
     of the rate and uniform ``draws`` (2j at job j's arrival, 2j+1 at its departure); ``heap``:
-    running slots by the work clock at their end; ``runs``: processors by expected end;
+    running slots by the work clock at their end; ``ends``: those that still count in W by their
+    known end (`onega.kernels.pool.workload`); ``runs``: processors by expected end;
     ``waiting``: the queue of ranked orders, ``queue`` that of keyed ones; ``profile``: what
     conservative backfilling has planned; ``due``: those that end now; ``log`` of changes of rate.
     """
@@ -52,6 +53,7 @@ class State(NamedTuple):
     levels: Records
     draws: Floats
     heap: Heap
+    ends: Heap
     runs: Runs
     waiting: Waiting
     profile: Profile
@@ -63,7 +65,7 @@ class State(NamedTuple):
 
 @part
 def has_plan_room(state: State, adding: int) -> bool:
-    """Tell whether everybody can be planned for: who runs, who waits and so many newcomers."""
+    """Tell whether the plan has room for all jobs in the system and so many newcomers."""
     changes = state.machine[0].arrived - state.machine[0].departed + adding
     return changes <= profile_room(state.profile)
 
@@ -87,8 +89,8 @@ def start_job(state: State, number: int) -> None:
         state.slots[slot].expected = expected
         runs_add(state.runs, expected, job.procs)
     if m.control == WORKLOAD:
-        m.work_waiting -= job.work
-        m.ends_running += v + job.work
+        m.known_waiting -= job.expect
+        count_running(m, state.ends, slot, v + job.expect)
 
 
 @part
@@ -139,9 +141,7 @@ def end_job(state: State, index: int) -> None:
         free_processors(state, slot)
     if m.control != FIXED:
         if m.control == WORKLOAD:
-            m.ends_running -= state.due[index].key
-            if m.running == 0:
-                m.ends_running = 0.0
+            uncount_running(m, state.ends, slot)
         control_departure(m, state.levels, state.draws, state.log, number)
 
 

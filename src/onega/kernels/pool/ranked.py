@@ -108,11 +108,11 @@ def _pass_easy_2018(state: State) -> None:
 def newcomer_ranked(state: State, number: int, alone: bool) -> bool:  # noqa: FBT001
     """Queue a newcomer, or decide on it at once; tells whether it is decided.
 
-    It can be where a full pass could start nobody else: nothing else happens now (``alone``), and
-    nobody waits, or the order blocks, or, under EASY, no job has ended since the head got its
+    It can be where a full pass could start no other job: nothing else happens now (``alone``), and
+    no job waits, or the order blocks, or, under EASY, no job has ended since the head got its
     reservation, that isn't overdue, and the newcomer stands behind the head. Then free processors,
     shadow and extra are as they were, and the clock only went on. Under conservative backfilling
-    who can't start beside what is planned won't.
+    a job that can't start beside what is planned won't.
     """
     m, waiting, job = state.machine[0], state.waiting, state.jobs[number]
     decided, starts = False, False

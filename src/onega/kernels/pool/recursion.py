@@ -12,17 +12,21 @@ from typing import NamedTuple
 import numpy as np
 
 from onega.kernels.jit import kernel, part
-from onega.kernels.types import Floats, Ints
+from onega.kernels.records import REAL, WHOLE, record
+from onega.kernels.structures.ends import ends_pop, ends_push
+from onega.kernels.types import Floats, Ints, Records
+
+RUN = record(
+    end=REAL,
+    servers=WHOLE,
+)
+"""Servers that are busy until the same time."""
 
 
 class Vector(NamedTuple):
-    """Busy servers: a binary heap of runs (``until`` when, how many ``servers``).
+    """Busy servers: a heap of ``runs``; ``size``: [number of runs, free servers, all servers]."""
 
-    ``size``: [number of runs, free servers, all servers].
-    """
-
-    until: Floats
-    servers: Ints
+    runs: Records
     size: Ints
 
 
@@ -39,55 +43,31 @@ class Customers(NamedTuple):
 
 def make_vector(servers: int, runs: int) -> Vector:
     """Make an empty system with room for ``runs`` runs; there are never more than servers."""
-    room = min(servers, runs) + 1
-    return Vector(np.empty(room), np.empty(room, np.int64), np.array([0, servers, servers]))
+    return Vector(np.empty(min(servers, runs) + 1, RUN), np.array([0, servers, servers]))
 
 
 @part
-def vector_push(vector: Vector, until: float, count: int) -> None:
+def _push(vector: Vector, end: float, servers: int) -> None:
     """Add a run."""
-    place = vector.size[0]
-    vector.size[0] = place + 1
-    while place > 0:
-        parent = (place - 1) >> 1
-        if vector.until[parent] <= until:
-            break
-        vector.until[place] = vector.until[parent]
-        vector.servers[place] = vector.servers[parent]
-        place = parent
-    vector.until[place] = until
-    vector.servers[place] = count
+    place = ends_push(vector.runs, vector.size[RUNS], end)
+    vector.runs[place].servers = servers
+    vector.size[RUNS] += 1
 
 
 @part
-def vector_drop(vector: Vector) -> None:
+def _drop(vector: Vector) -> None:
     """Take the earliest run out."""
-    size = vector.size[0] - 1
-    vector.size[0] = size
-    until, count = vector.until[size], vector.servers[size]
-    place = 0
-    while True:
-        below = 2 * place + 1
-        if below >= size:
-            break
-        if below + 1 < size and vector.until[below + 1] < vector.until[below]:
-            below += 1
-        if vector.until[below] >= until:
-            break
-        vector.until[place] = vector.until[below]
-        vector.servers[place] = vector.servers[below]
-        place = below
-    vector.until[place] = until
-    vector.servers[place] = count
+    vector.size[RUNS] -= 1
+    ends_pop(vector.runs, vector.size[RUNS])
 
 
 @part
 def _release(vector: Vector, now: float) -> int:
     """Set the servers free whose work is done; return how many are busy still."""
     size = vector.size
-    while size[RUNS] > 0 and vector.until[0] <= now:
-        size[FREE] += vector.servers[0]
-        vector_drop(vector)
+    while size[RUNS] > 0 and vector.runs[0].end <= now:
+        size[FREE] += vector.runs[0].servers
+        _drop(vector)
     return size[SERVERS] - size[FREE]
 
 
@@ -108,15 +88,15 @@ def concurrent(customers: Customers, vector: Vector, begin: Floats, busy: Ints) 
             missing = width - size[FREE]
             size[FREE] = 0
             while missing > 0:
-                now = vector.until[0]
-                if vector.servers[0] > missing:
-                    vector.servers[0] -= missing
+                now = vector.runs[0].end
+                if vector.runs[0].servers > missing:
+                    vector.runs[0].servers -= missing
                     missing = 0
                 else:
-                    missing -= vector.servers[0]
-                    vector_drop(vector)
+                    missing -= vector.runs[0].servers
+                    _drop(vector)
         begin[i] = now
-        vector_push(vector, now + customers.service[i], width)
+        _push(vector, now + customers.service[i], width)
 
 
 @kernel
@@ -133,11 +113,11 @@ def independent(customers: Customers, vector: Vector, begin: Floats, busy: Ints)
         at_once = min(size[FREE], width)
         size[FREE] -= at_once
         for _ in range(width - at_once):
-            now = vector.until[0]
-            vector_drop(vector)
+            now = vector.runs[0].end
+            _drop(vector)
         begin[i] = now
         for j in range(width):
-            vector_push(vector, now + customers.service[i * size[SERVERS] + j], 1)
+            _push(vector, now + customers.service[i * size[SERVERS] + j], 1)
 
 
 @kernel

@@ -108,6 +108,13 @@ def heap_remove(heap: Heap, slot: int) -> None:
 
 
 @part
+def heap_has(heap: Heap, slot: int) -> bool:
+    """Tell whether a slot is in the heap."""
+    place = heap.entry[slot].place
+    return place < heap.size[0] and heap.entry[place].slot == slot
+
+
+@part
 def heap_key(heap: Heap, slot: int) -> float:
     """Return the key of a slot that is in the heap."""
     return heap.entry[heap.entry[slot].place].key

@@ -28,14 +28,13 @@ from onega.kernels.pool.engine import (
     STUCK,
     WORKLOAD,
     Record,
-    advance,
     collect_due,
-    control_arrival,
     end_time,
 )
 from onega.kernels.pool.keyed import newcomer_keyed, pass_keyed
 from onega.kernels.pool.processors import State, end_job, has_plan_room
 from onega.kernels.pool.ranked import newcomer_ranked, pass_ranked
+from onega.kernels.pool.rates import advance, control_arrival
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.heap import Heap, heap_pop, heap_push
 from onega.kernels.structures.waiting_line import COUNT, has_room
@@ -249,7 +248,7 @@ def run_closed(state: State, crowd: Crowd, own: Any, rounds: int) -> int:  # noq
             return QUEUE_FULL
         if m.backfill == CONSERVATIVE and not has_plan_room(state, most):
             return PLAN_FULL
-        if not advance(m, state.levels, state.log, following):
+        if not advance(m, state.levels, state.log, state.ends, following):
             return DONE if m.departed == m.arrived else STUCK
         ending = collect_due(m, state.heap, state.due)
         for index in range(ending):
@@ -265,7 +264,7 @@ def run_closed(state: State, crowd: Crowd, own: Any, rounds: int) -> int:  # noq
             coming = _submit(crowd, m, line, queued + job - first, jobs)
             if coming and m.control != FIXED:
                 if m.control == WORKLOAD:
-                    m.work_waiting += jobs[job].work
+                    m.known_waiting += jobs[job].expect
                 control_arrival(m, state.levels, state.draws, state.log, job)
             line = _take_next(crowd, m.now)
         arriving = m.arrived - first
@@ -283,7 +282,7 @@ def run_closed(state: State, crowd: Crowd, own: Any, rounds: int) -> int:  # noq
                 if result != MORE:
                     return result
         if m.arrived - m.departed == m.running:
-            m.work_waiting = 0.0
+            m.known_waiting = 0.0
         if _runs_away(crowd.rules[0], m.arrived):
             return RUNAWAY
     return MORE

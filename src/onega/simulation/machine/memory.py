@@ -79,6 +79,7 @@ class _Layout:
             ends=np.zeros(running + 1, state.END),
             due=np.zeros(running + 1, DUE),
             work=make_heap(running),
+            known=make_heap(running),
             time=make_heap(running),
             later=make_heap(dependents),
             tables=self._tables(draws),

@@ -68,6 +68,18 @@ def check_jobs(workload: Workload, procs: int) -> None:
             )
 
 
+def check_estimates(workload: Workload) -> None:
+    """Refuse estimates that a rate control can't add up."""
+    rows = np.flatnonzero(np.isinf(workload.column("estimate")))
+    if rows.size:
+        raise SimulationError(
+            "rate control by the workload adds estimates up, and "
+            f"{rows.size} of {len(workload)} are infinite; leave these out, or take "
+            "knowledge='runtime' (--knowledge runtime)",
+            jobs=workload.table["job"].gather(rows).to_list(),
+        )
+
+
 def _least_and_widest(workload: Workload) -> tuple[float, float]:
     """Return the least of all run times and widths, and the most of the widths."""
     width, work = workload.column("procs"), workload.column("runtime")
@@ -109,7 +121,7 @@ def make_columns(
 
 
 class Jobs(NamedTuple):
-    """What runs of a workload share: nobody changes it.
+    """What runs of a workload share; it is never changed.
 
     ``columns`` by arrival, the rows ``by_arrival`` (None: as they stand); by row, the ``work`` of
     each job and whether it is ended at its estimate (``limited``).
@@ -268,6 +280,7 @@ def make_state(machine: Records, jobs: Records, levels: Records, draws: Floats) 
         levels,
         draws,
         make_heap(slots.size),
+        make_heap(slots.size if rules["control"] == engine.WORKLOAD else 0),
         make_runs(slots.size if rules["backfill"] != engine.BLOCKING else 0),
         make_waiting(min(jobs.size, QUEUE_ROOM), int(jobs["procs"].max())),
         make_profile(min(jobs.size, QUEUE_ROOM) if conservative else 0),
@@ -291,7 +304,7 @@ def grow_state(state: State, reason: int) -> State:
 def resume_state(
     prepared: tuple[Records, Records, Records, Floats], arrived: int, running: Ints, waiting: Ints
 ) -> State:
-    """Make a machine in the middle of a run: who has arrived, who runs, who waits."""
+    """Make a machine in the middle of a run: jobs that have arrived, that run and that wait."""
     state = make_state(*prepared)
     machine, jobs = state.machine, state.jobs
     by_start = running[np.lexsort((running, jobs["start"][running]))]
@@ -308,6 +321,7 @@ def make_preemptive_state(
     slots = int(machine[0]["spare"])
     service = np.zeros(jobs.size, preemptive.SERVICE)
     service["left"] = jobs["work"]
+    service["known"] = jobs["expect"]
     service["older"] = service["newer"] = -1
     line = np.zeros(1, preemptive.LINE)
     line["newest"] = line["edge"] = -1
@@ -319,6 +333,7 @@ def make_preemptive_state(
         service,
         line,
         make_heap(jobs.size),
+        make_heap(jobs.size if machine[0]["control"] == engine.WORKLOAD else 0),
         make_heap(jobs.size),
         np.zeros(slots, engine.DUE),
         np.zeros(LOG_ROOM, engine.SWITCH),

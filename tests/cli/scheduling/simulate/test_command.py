@@ -121,6 +121,15 @@ def test_json_is_the_summary_file(run, log, tmp_path):
     assert printed["policy"] == "fcfs+easy"
 
 
+def test_waits_that_are_the_logs_own_are_counted(run, tmp_path):
+    """Simulated waits are 0, 9, 18, 17; the log has the first and the last, and lacks the third."""
+    path = tmp_path / "log.swf"
+    onega.write(small(wait=[0.0, 8.0, None, 17.0]), path)
+    found = json.loads(run(path, "--json")[1])
+    assert (found["logged_waits"], found["equal_waits"]) == (3, 2)
+    assert "of 3 logged waits are the same here" in run(path)[1]
+
+
 def test_parquet_holds_the_same(run, log, tmp_path):
     run(log, "--out", tmp_path / "a")
     run(log, "--out", tmp_path / "b", "--format", "parquet")

@@ -56,7 +56,7 @@ def simulate(
     ] = "fcfs",
     knowledge: Annotated[
         str | None,
-        option("--knowledge", "K", "What the scheduler knows: estimate or runtime."),
+        option("--knowledge", "K", "What scheduler and rate control know: estimate or runtime."),
     ] = None,
     enforce_limits: Annotated[
         bool, typer.Option("--enforce-limits", help="End jobs at their estimates.")
@@ -163,8 +163,18 @@ def _numbers(schedule: Schedule, window: Window, left_out: int) -> dict[str, Any
 
     return {
         **run_summary(schedule, window, left_out=left_out),
+        **_waits_as_logged(schedule),
         "source": schedule.workload.meta.source,
         "provenance": "; ".join((*schedule.workload.meta.provenance, *schedule.provenance)),
+    }
+
+
+def _waits_as_logged(schedule: Schedule) -> dict[str, int]:
+    """Count the jobs whose wait the log has, and those of them that wait exactly as long here."""
+    logged, here = schedule.workload.table["wait"], schedule.jobs["wait"]
+    return {
+        "logged_waits": len(logged) - logged.null_count(),
+        "equal_waits": int((logged == here).sum()),
     }
 
 

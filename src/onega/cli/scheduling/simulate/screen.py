@@ -72,6 +72,9 @@ def _waits(numbers: Mapping[str, Any]) -> Iterator[Row]:
     yield "mean response", waits["mean_response"], "from submission to completion"
     bounded = quantity(numbers[f"{part}mean_bounded_slowdown"], 4)
     yield "bounded slowdown", bounded, "mean of response / max(service, 10 s)"
+    if numbers["logged_waits"]:
+        equal = f"of {show(numbers['logged_waits'])} logged waits are the same here"
+        yield "as in the log", show(numbers["equal_waits"]), equal
 
 
 def _machine(numbers: Mapping[str, Any]) -> Iterator[Row]:

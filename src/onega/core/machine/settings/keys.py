@@ -57,8 +57,8 @@ TABLES: Final[Mapping[str, Table]] = {
             "rates": Key(
                 "Service rates, increasing; a log's run times are at rate 1.", ([1.0, 1.3],)
             ),
-            "k_low": Key("Jobs, or seconds of work, at which to slow down.", (5,)),
-            "k_high": Key("Jobs, or seconds of work, above which to speed up.", (20,)),
+            "k_low": Key("Jobs, or seconds of known work, at which to slow down.", (5,)),
+            "k_high": Key("Jobs, or seconds of known work, above which to speed up.", (20,)),
             "p_low": Key("Chance to slow down at a completion.", (None,)),
             "p_high": Key("Chance to speed up at a submission.", (None,)),
         },
