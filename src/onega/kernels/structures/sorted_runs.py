@@ -1,7 +1,7 @@
 """A sorted multiset as runs of (key, count), in blocks.
 
 Holds the expected ends of running jobs: ``count`` processors come free at ``key``. Equal keys are
-one run. Blocks of at most 128 runs keep insertion and removal at O(√n) memory moves however many
+one run. Blocks of at most 64 runs keep insertion and removal at O(√n) memory moves however many
 jobs run, and let a search skip whole blocks by their totals.
 """
 
@@ -15,7 +15,7 @@ from onega.kernels.jit import part, shift
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.types import Ints, Records
 
-BLOCK = 128
+BLOCK = 64
 
 
 ENTRY = record(key=REAL, count=WHOLE)
