@@ -290,7 +290,7 @@ def test_the_form_takes_a_window(browser, client, dated):
     start = browser.find("[name=window_from]")
     assert not start.is_displayed()
     browser.click("#rates summary")
-    assert not browser.find("[name=rate_high]").is_displayed()  # of one fixed rate
+    assert not browser.find("[name='rate_control.rates.1']").is_displayed()  # of one fixed rate
     browser.driver.execute_script(
         "const [form] = arguments; form.elements.window.value = 'given';"
         "form.elements.window.dispatchEvent(new Event('change', {bubbles: true}));",

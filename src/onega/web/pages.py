@@ -24,7 +24,7 @@ from onega.core.units import (
     overfull,
     quantity,
 )
-from onega.web import api, api_runs
+from onega.web import api, api_runs, form
 from onega.web.api import Broker, ItemId
 from onega.web.job_broker import JobBroker
 from onega.web.store import Item, Kind
@@ -110,7 +110,7 @@ TEMPLATES.filters |= {
     "measure": _measure,
     "seconds": humanise_seconds,
 }
-TEMPLATES.globals |= {"version": __version__}
+TEMPLATES.globals |= {"form": form, "version": __version__}
 
 
 def mount_static(app: FastAPI) -> None:

@@ -76,7 +76,7 @@ def check(
     than any node has, beyond a limit, or that a power cap never lets start. Exits with code 2 if
     there are any.
     """
-    from onega.core.machine.settings.making import make_cluster
+    from onega.core.machine.settings.making import make_cluster, with_size
     from onega.core.machine.settings.reading import read_settings
     from onega.simulation.machine.machine import find_misfits
     from onega.traces.cleaning import simulable
@@ -85,10 +85,8 @@ def check(
     settings = read_settings(file)
     wants = None if demands is None else read_table(demands)
     log = reading.read(trace)
-    if not settings.keys() & {"procs", "nodes", "partitions"} and log.meta.procs:
-        settings["procs"] = log.meta.procs
     try:
-        machine = make_cluster(settings)
+        machine = make_cluster(with_size(settings, log.meta.procs, "write procs = N"))
     except SimulationError as error:
         raise MachineError(f"{file}: {error}") from None
     jobs, report = simulable(log)

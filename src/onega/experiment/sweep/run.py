@@ -17,7 +17,7 @@ import polars as pl
 
 from onega.core.errors import ExperimentError, OnegaError
 from onega.core.machine.cluster import Cluster
-from onega.core.machine.settings.reading import make_cluster
+from onega.core.machine.settings.making import make_cluster, with_size
 from onega.core.machine.speedup import parse_speedup
 from onega.core.policy import Policy
 from onega.core.workload.meta import Meta
@@ -104,15 +104,9 @@ class Sources:
         """Make the machine of a run; its size is the log's own if nothing else is said."""
         base = self.machines[parameters["cluster"]] if "cluster" in parameters else {}
         settings = machine_settings(base, parameters)
-        if "procs" not in settings:
-            source = self.source(parameters)
-            own = source.meta.procs if isinstance(source, Workload) else source.machine
-            if own is None:
-                raise ExperimentError(
-                    "the log doesn't say how many processors the machine has; set procs"
-                )
-            settings["procs"] = own
-        cluster = make_cluster(settings)
+        source = self.source(parameters)
+        own = source.meta.procs if isinstance(source, Workload) else source.machine
+        cluster = make_cluster(with_size(settings, own, "set procs"))
         if "overheads" in parameters:
             cluster = replace(cluster, overheads=self.tables[parameters["overheads"]])
         return cluster
