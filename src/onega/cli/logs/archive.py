@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, progress, remark
+from onega.cli.console import emit, emit_table, progress, remark
 from onega.cli.options import JsonOption
 
 
@@ -23,11 +24,14 @@ def list_logs(*, json: JsonOption = False) -> None:
     """List the logs that can be fetched by name."""
     from onega.traces.archive import BASE_URL, CATALOGUE
 
-    if json:
-        fields = ("name", "url", "machine", "procs", "jobs", "records", "figures")
-        logs = [{name: getattr(log, name) for name in fields} for log in CATALOGUE]
-        emit_json({"base_url": BASE_URL, "count": len(logs), "logs": logs})
-        return
+    fields = ("name", "url", "machine", "procs", "jobs", "records", "figures")
+    logs = [{name: getattr(log, name) for name in fields} for log in CATALOGUE]
+    emit({"base_url": BASE_URL, "count": len(logs), "logs": logs}, _screen, json=json)
+
+
+def _screen() -> None:
+    from onega.traces.archive import CATALOGUE
+
     emit_table(
         "Parallel Workloads Archive",
         [(x.name, x.machine, x.procs, x.jobs, x.records, x.figures) for x in CATALOGUE],
@@ -64,7 +68,5 @@ def get(
             cache=cache,
             progress=lambda done, total: show(done / total if total else 0.0),
         )
-    if json:
-        emit_json({"name": log.name, "path": str(path), "bytes": path.stat().st_size})
-    else:
-        typer.echo(str(path))
+    numbers = {"name": log.name, "path": str(path), "bytes": path.stat().st_size}
+    emit(numbers, partial(print, path), json=json)

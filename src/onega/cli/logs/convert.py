@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onega.cli.console import emit_json, fail, remark
+from onega.cli.console import emit, fail, remark
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -112,10 +113,9 @@ def convert(
         log = _anonymised(log, key, keep_names or [], shift_times=shift_times)
     reports["write"] = write(log, target, to_format)
     remark_findings(str(target), reports["write"])
-    if json:
-        emit_json(_summary(source, target, jobs_in, log, reports))
-    else:
-        remark(f"{target}: {len(log)} of {jobs_in} jobs written")
+    written = f"{target}: {len(log)} of {jobs_in} jobs written"
+    numbers = _summary(source, target, jobs_in, log, reports)
+    emit(numbers, partial(remark, written), json=json)
 
 
 def _anonymised(log: Workload, key: Path | None, keep: list[str], *, shift_times: bool) -> Workload:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit_json, out, remark
+from onega.cli.console import emit, out, remark
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -52,10 +53,7 @@ def init(
     if os.path.lexists(file):
         raise SimulationError(f"{file} is there already; it is left as it is")
     write_text(file, make_template())
-    if json:
-        emit_json({"path": str(file)})
-    else:
-        typer.echo(str(file))
+    emit({"path": str(file)}, partial(print, file), json=json)
     remark(f"edit it, then: onega cluster check {file} TRACE")
 
 
@@ -92,10 +90,8 @@ def check(
     jobs, report = simulable(log)
     remark_findings(str(trace), report)
     found = find_misfits(jobs, machine, demands=wants)
-    if json:
-        emit_json(_numbers(machine, len(jobs), found))
-    else:
-        _print(machine, len(jobs), found)
+    numbers = _numbers(machine, len(jobs), found)
+    emit(numbers, partial(_screen, machine, len(jobs), found), json=json)
     if found:
         raise typer.Exit(DOES_NOT_FIT)
 
@@ -113,7 +109,7 @@ def _numbers(machine: Cluster, jobs: int, found: Sequence[Misfit]) -> dict[str, 
     }
 
 
-def _print(machine: Cluster, jobs: int, found: Sequence[Misfit]) -> None:
+def _screen(machine: Cluster, jobs: int, found: Sequence[Misfit]) -> None:
     console = out()
     if not found:
         console.print(f"all {jobs:,} jobs fit {machine.procs:,} processors", soft_wrap=True)

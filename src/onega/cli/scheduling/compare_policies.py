@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
-from onega.cli.console import FigurePage, emit, emit_table, out, progress
+from onega.cli.console import FigurePage, emit, emit_table, progress, say
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -126,18 +127,13 @@ def compare_policies(
         )
     emit(
         {"procs": machine.procs, **result.summary()},
-        lambda: _speak(result, machine.procs),
+        partial(_screen, result, machine.procs),
         json=json,
-        figures=FigurePage(
-            figures,
-            "compare-policies",
-            "Policies compared",
-            lambda: {kind: result.plot(kind) for kind in result.figure_kinds()},
-        ),
+        figures=FigurePage(figures, "compare-policies", "Policies compared", result),
     )
 
 
-def _speak(result: PolicyComparison, procs: int) -> None:
+def _screen(result: PolicyComparison, procs: int) -> None:
     """Print a table for each measure: the log's own figures apart from those of replicates."""
     found = result.replicates
     percent = f"{100 * found.level:g} %"
@@ -155,9 +151,7 @@ def _speak(result: PolicyComparison, procs: int) -> None:
             columns = ("", "on the log", f"minus {first}")
         title = f"{measure.words}{f', {unit}' if unit else ''}"
         emit_table(title, rows, columns)
-    out().print(_key(result, procs, percent), markup=False)
-    for line in notes(result):
-        out().print(line, markup=False)
+    say(_key(result, procs, percent), *notes(result))
 
 
 def _key(result: PolicyComparison, procs: int, percent: str) -> str:

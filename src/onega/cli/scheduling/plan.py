@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import FigurePage, emit, emit_table, out, progress
+from onega.cli.console import FigurePage, emit, emit_table, progress, say
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -33,7 +34,7 @@ from onega.cli.scheduling.experiment_options import (
     listed,
     read_source,
 )
-from onega.cli.scheduling.plan_energy import EnergyFlags, grid_of, speak_trade_off
+from onega.cli.scheduling.plan_energy import EnergyFlags, grid_of, print_trade_off
 from onega.core.errors import ExperimentError, suggest
 
 if TYPE_CHECKING:
@@ -179,7 +180,8 @@ def plan(
         what: dict[str, Any] = {"vary": vary, "load": load, "most": most}
         what |= {"cluster": machine, "policy": names}
         result = _plan(read, target, what | how)
-    _tell(result, json=json, figures=figures)
+    page = FigurePage(figures, "plan", "Plan", result)
+    emit(result.summary(), partial(_screen, result), json=json, figures=page)
     if result.met is False:
         raise typer.Exit(1)
 
@@ -222,22 +224,12 @@ def _trade_off(
         return trade_off(read.source, machines, names[0] if names else "easy", progress=tell, **how)
 
 
-def _tell(result: Plan | TradeOff, *, json: bool, figures: Path | None) -> None:
+def _screen(result: Plan | TradeOff) -> None:
     from onega.experiment.planning.pareto import TradeOff
 
-    def screen() -> None:
-        if isinstance(result, TradeOff):
-            speak_trade_off(result)
-        else:
-            _speak(result)
-
-    page = FigurePage(
-        figures, "plan", "Plan", lambda: {kind: result.plot(kind) for kind in result.figure_kinds()}
-    )
-    emit(result.summary(), screen, json=json, figures=page)
-
-
-def _speak(result: Plan) -> None:
+    if isinstance(result, TradeOff):
+        print_trade_off(result)
+        return
     heads = {"procs": "processors", "nodes": "nodes", "load": "times the load", "policy": "policy"}
     columns = [heads[result.vary]]
     columns += ["replicates", *(str(target.measure) for target in result.targets)]
@@ -251,5 +243,4 @@ def _speak(result: Plan) -> None:
         row += [None if result.rule == "value" else f"{100 * trial.joint:.3g} %", trial.met]
         rows.append(row)
     emit_table(f"Places tried for {result.target}", rows, [*columns, "holds in", "met"])
-    for sentence in result.sentences():
-        out().print(sentence, markup=False)
+    say(*result.sentences())

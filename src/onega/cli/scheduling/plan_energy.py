@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onega.cli.console import emit_table, out
+from onega.cli.console import emit_table, say
 from onega.cli.scheduling.experiment_options import listed
 from onega.core.errors import ExperimentError, SimulationError
 from onega.core.units import duration
@@ -151,7 +151,7 @@ def _numbers(flag: str, text: str) -> list[float]:
     return [float(value) for value in np.arange(first, last + step / 2, step)]
 
 
-def speak_trade_off(result: TradeOff) -> None:
+def print_trade_off(result: TradeOff) -> None:
     """Print the front and the choices."""
     table = result.to_polars()
     front = result.front()
@@ -170,8 +170,7 @@ def speak_trade_off(result: TradeOff) -> None:
         columns += [measure.words, f"change ({100 * result.confidence:g} %)"]
     title = f"The front: {len(front)} of {len(result.names)} machines"
     emit_table(title, rows, [*columns, "met", "choice"])
-    for sentence in sentences(result):
-        out().print(sentence, markup=False)
+    say(*sentences(result))
 
 
 def sentences(result: TradeOff) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, remark, warnings_as_remarks
+from onega.cli.console import FigurePage, emit, emit_table, remark, warnings_as_remarks
 from onega.cli.options import JsonOption, figures_option
 from onega.cli.scheduling.experiment_options import (
     DaskOption,
@@ -87,7 +88,7 @@ def sweep(
     with warnings_as_remarks():
         plan = _prepared(spec)
         if dry_run:
-            _say_estimate(_estimate(plan, out), who, json=json)
+            _emit_estimate(_estimate(plan, out), who, json=json)
             return
         assert out is not None
         found = _run(plan, out, who, replace_spec=replace_spec, silent=json)
@@ -128,8 +129,8 @@ def _estimate(plan: Prepared, out: Path | None) -> Estimate:
     return estimate(plan, finished=() if out is None else stored_keys(out))
 
 
-def _say_estimate(found: Estimate, who: Workers, *, json: bool) -> None:
-    """Say what a sweep would cost on these workers; on a Dask cluster, in core time."""
+def _emit_estimate(found: Estimate, who: Workers, *, json: bool) -> None:
+    """Tell what a sweep would cost on these workers; on a Dask cluster, in core time."""
     from onega.experiment.workers.dask import Dask
     from onega.experiment.workers.workers import cores
 
@@ -143,16 +144,14 @@ def _say_estimate(found: Estimate, who: Workers, *, json: bool) -> None:
         "workers": str(who),
         "seconds": seconds,
     }
-    if json:
-        emit_json(numbers)
-        return
     rows: list[tuple[str, Any]] = [("runs", found.runs), ("to be made", found.missing)]
     rows.append(("one run takes", f"{humanise_seconds(found.seconds_per_run)} (pilot runs)"))
     rows.append(("on one core", humanise_seconds(found.core_seconds)))
     if count != 1:
         share = "divide by its cores" if seconds is None else humanise_seconds(seconds)
         rows.append((f"on {who}", share))
-    emit_table("Dry run: nothing was written", rows, ("what", "how much"))
+    table = partial(emit_table, "Dry run: nothing was written", rows, ("what", "how much"))
+    emit(numbers, table, json=json)
 
 
 def _run(plan: Prepared, out: Path, who: Workers, *, replace_spec: bool, silent: bool) -> Sweep:
@@ -163,15 +162,15 @@ def _run(plan: Prepared, out: Path, who: Workers, *, replace_spec: bool, silent:
 
 
 def _finish(found: Sweep, table: Path | None, figures: Path | None, *, json: bool) -> None:
-    """Say how far the sweep is; write table and figures if asked for."""
-    numbers = found.summary()
+    """Tell how far the sweep is; write table and figures if asked for."""
     if table is not None:
         _write_table(found, table)
-    if figures is not None:
-        _write_figures(found, figures)
-    if json:
-        emit_json(numbers)
-        return
+    FigurePage(figures, "sweep", repr(found)[1:-1], partial(_figures, found)).write()
+    numbers = found.summary()
+    emit(numbers, partial(_screen, found, numbers, advise=table is None), json=json)
+
+
+def _screen(found: Sweep, numbers: dict[str, Any], *, advise: bool) -> None:
     took = numbers["seconds_per_run"]
     rows = [
         ("runs", numbers["runs"]),
@@ -184,14 +183,14 @@ def _finish(found: Sweep, table: Path | None, figures: Path | None, *, json: boo
     ]
     emit_table(f"Sweep in {found.folder}", rows, ("what", "how much"))
     if 0 < numbers["done"] <= SMALL:
-        _print_runs(found)
-    if not json and table is None and numbers["done"]:
+        _emit_runs(found)
+    if advise and numbers["done"]:
         remark(
             f"all runs in one table: --table FILE.csv, or onega.Sweep.load({str(found.folder)!r})"
         )
 
 
-def _print_runs(found: Sweep) -> None:
+def _emit_runs(found: Sweep) -> None:
     """Print the runs of a small sweep: what varies, and a few measures."""
     frame = found.to_polars()
     names = [name for name in MEASURES if name in frame.columns and frame[name].count()]
@@ -235,10 +234,7 @@ def _write_table(found: Sweep, path: Path) -> None:
     remark(f"{frame.height} runs in {path}")
 
 
-def _write_figures(found: Sweep, folder: Path) -> None:
-    from onega.figures.export import write_html
+def _figures(found: Sweep) -> dict[str, Any]:
     from onega.figures.sweep import draw_all
 
-    drawn = draw_all(found)
-    path = write_html(drawn, folder / "sweep.html", title=repr(found)[1:-1])
-    remark(f"{len(drawn)} figures in {path}")
+    return draw_all(found)

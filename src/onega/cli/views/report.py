@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onega.cli.console import emit_json, progress, remark
+from onega.cli.console import emit, progress, remark
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -121,8 +121,7 @@ def report(
             on_step=lambda _what, share: done(share),
         )
     _write(made, output, kind)
-    if json:
-        emit_json(made.summary())
+    emit(made.summary(), lambda: None, json=json)
 
 
 def _format(format: str | None, output: Path | None) -> str:
