@@ -21,19 +21,12 @@ from onega.cli.options import (
     figures_option,
 )
 from onega.cli.scheduling.experiment_options import (
-    DaskOption,
-    JobsOption,
+    ClusterOption,
     KnowledgeOption,
     LimitsOption,
-    ModelOption,
-    ReplicatesOption,
-    ResampleOption,
-    ThreadsOption,
-    WarmupOption,
-    WorkersOption,
-    chosen_workers,
+    ReplicateOptions,
+    WorkerOptions,
     listed,
-    read_source,
 )
 from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
 
@@ -68,11 +61,9 @@ def compare_policies(
     ] = None,
     knowledge: KnowledgeOption = None,
     enforce_limits: LimitsOption = False,
-    cluster: Annotated[
-        Path | None, typer.Option("--cluster", metavar="FILE.toml", help="The machine from a file.")
-    ] = None,
+    cluster: ClusterOption = None,
     overheads: OverheadsOption = None,
-    replicates: ReplicatesOption = 40,
+    replicating: ReplicateOptions,
     until: Annotated[
         str | None,
         typer.Option(
@@ -82,14 +73,8 @@ def compare_policies(
             rich_help_panel="Replicates",
         ),
     ] = None,
-    resample: ResampleOption = "weeks",
-    model: ModelOption = None,
-    jobs: JobsOption = None,
-    warmup: WarmupOption = None,
     level: Annotated[float, typer.Option("--level", metavar="P", help="Of intervals.")] = 0.95,
-    threads: ThreadsOption = None,
-    workers: WorkersOption = None,
-    dask: DaskOption = None,
+    working: WorkerOptions,
     seed: SeedOption = None,
     figures: Annotated[Path | None, figures_option("compare-policies")] = None,
     json: JsonOption = False,
@@ -104,7 +89,7 @@ def compare_policies(
     from onega.experiment.replicates.replicates import MEASURES
 
     names = listed("--policies", policies)
-    read = read_source(trace, reading, model=model, jobs=jobs)
+    read = replicating.read(trace, reading)
     flags = MachineFlags(procs=procs, cluster=cluster, overheads=overheads)
     machine = build_cluster(flags, read.log.meta.procs)
     options: dict[str, Any] = {"knowledge": knowledge, "enforce_limits": enforce_limits}
@@ -113,15 +98,15 @@ def compare_policies(
             read.source,
             machine,
             names,
-            replicates=replicates,
+            replicates=replicating.replicates,
             until=until,
             measures=measure or MEASURES,
-            resample=resample,  # type: ignore[arg-type]
+            resample=replicating.resample,  # type: ignore[arg-type]
             jobs=read.jobs,
-            warmup=warmup,
+            warmup=replicating.warmup,
             confidence=level,
             rng=seed,
-            workers=chosen_workers(threads, workers, dask),
+            workers=working.chosen(),
             progress=tell,
             **options,
         )

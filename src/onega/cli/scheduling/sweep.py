@@ -9,13 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import FigurePage, emit, emit_table, remark, warnings_as_remarks
+from onega.cli.grouping import grouped
 from onega.cli.options import JsonOption, figures_option
-from onega.cli.scheduling.experiment_options import (
-    DaskOption,
-    ThreadsOption,
-    WorkersOption,
-    chosen_workers,
-)
+from onega.cli.scheduling.experiment_options import WorkerOptions
 from onega.cli.scheduling.run_progress import runs_progress
 from onega.core.errors import ExperimentError
 from onega.core.units import humanise_seconds
@@ -37,7 +33,7 @@ SHOWN = 5
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("sweep")(sweep)
+    app.command("sweep")(grouped(sweep))
 
 
 def sweep(
@@ -56,9 +52,7 @@ def sweep(
     status: Annotated[
         Path | None, typer.Option("--status", metavar="DIR", help="Say how far a sweep is.")
     ] = None,
-    threads: ThreadsOption = None,
-    workers: WorkersOption = None,
-    dask: DaskOption = None,
+    working: WorkerOptions,
     replace_spec: Annotated[
         bool,
         typer.Option("--replace-spec", help="Go on in DIR with a changed spec; keep common runs."),
@@ -83,15 +77,15 @@ def sweep(
         raise ExperimentError("what is to be swept? give SPEC.toml, or --status DIR")
     if out is None and not dry_run:
         raise ExperimentError("where shall the runs be kept? give -o DIR, or --dry-run")
-    who = chosen_workers(threads, workers, dask)
+    workers = working.chosen()
     _check_table(table)
     with warnings_as_remarks():
         plan = _prepared(spec)
         if dry_run:
-            _emit_estimate(_estimate(plan, out), who, json=json)
+            _emit_estimate(_estimate(plan, out), workers, json=json)
             return
         assert out is not None
-        found = _run(plan, out, who, replace_spec=replace_spec, silent=json)
+        found = _run(plan, out, workers, replace_spec=replace_spec, silent=json)
     for problem in found.problems[:SHOWN]:
         remark(problem)
     if len(found.problems) > SHOWN:
@@ -129,19 +123,23 @@ def _estimate(plan: Prepared, out: Path | None) -> Estimate:
     return estimate(plan, finished=() if out is None else stored_keys(out))
 
 
-def _emit_estimate(found: Estimate, who: Workers, *, json: bool) -> None:
+def _emit_estimate(found: Estimate, workers: Workers, *, json: bool) -> None:
     """Tell what a sweep would cost on these workers; on a Dask cluster, in core time."""
     from onega.experiment.workers.dask import Dask
     from onega.experiment.workers.workers import cores
 
-    count = None if isinstance(who, Dask) else min(getattr(who, "count", None) or cores(), cores())
+    count = (
+        None
+        if isinstance(workers, Dask)
+        else min(getattr(workers, "count", None) or cores(), cores())
+    )
     seconds = None if count is None else found.core_seconds / count
     numbers = {
         "runs": found.runs,
         "missing": found.missing,
         "seconds_per_run": found.seconds_per_run,
         "core_seconds": found.core_seconds,
-        "workers": str(who),
+        "workers": str(workers),
         "seconds": seconds,
     }
     rows: list[tuple[str, Any]] = [("runs", found.runs), ("to be made", found.missing)]
@@ -149,16 +147,16 @@ def _emit_estimate(found: Estimate, who: Workers, *, json: bool) -> None:
     rows.append(("on one core", humanise_seconds(found.core_seconds)))
     if count != 1:
         share = "divide by its cores" if seconds is None else humanise_seconds(seconds)
-        rows.append((f"on {who}", share))
+        rows.append((f"on {workers}", share))
     table = partial(emit_table, "Dry run: nothing was written", rows, ("what", "how much"))
     emit(numbers, table, json=json)
 
 
-def _run(plan: Prepared, out: Path, who: Workers, *, replace_spec: bool, silent: bool) -> Sweep:
+def _run(plan: Prepared, out: Path, workers: Workers, *, replace_spec: bool, silent: bool) -> Sweep:
     from onega.experiment.sweep.sweep import run_prepared
 
     with runs_progress("sweeping", silent=silent) as tell:
-        return run_prepared(plan, out, workers=who, replace_spec=replace_spec, on_run=tell)
+        return run_prepared(plan, out, workers=workers, replace_spec=replace_spec, on_run=tell)
 
 
 def _finish(found: Sweep, table: Path | None, figures: Path | None, *, json: bool) -> None:
