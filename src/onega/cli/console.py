@@ -65,7 +65,7 @@ _said_compiling = False
 
 
 def say_compiling() -> None:
-    """Say once, to somebody at a terminal, why nothing seems to happen."""
+    """Say once, on a terminal, why nothing seems to happen."""
     global _said_compiling
     if not _said_compiling and err().is_terminal:
         _said_compiling = True

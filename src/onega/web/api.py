@@ -28,7 +28,7 @@ from onega.web.store import UPLOAD, Item, Kind, MissingError
 POLICIES: Final = {
     "fcfs": "first come, first served",
     "easy": "backfilling that never delays the first in the queue",
-    "conservative": "backfilling that delays nobody",
+    "conservative": "backfilling that delays no job",
     "spf+easy": "shortest first, with EASY backfilling",
     "saf+easy": "smallest area first, with EASY backfilling",
     "wfp3+easy": "old and short jobs first, with EASY backfilling",

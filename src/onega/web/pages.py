@@ -69,7 +69,7 @@ ADVICE: Final = (
     (r" \(--[^)]*\)", ""),
     (r"; (say|give) [^;]*--[a-z][^;]*$", ""),
 )
-"""Advice for those who type commands, and what stands for it on the page."""
+"""Advice that names flags of the command, and what stands for it on the page."""
 
 
 def _for_page(text: str) -> str:

@@ -102,7 +102,7 @@ class SampleRequest(Given):
 
 
 class DemoRequest(SampleRequest):
-    """Jobs of a model with its published parameters: a log for who has none at hand."""
+    """Jobs of a model with its published parameters: a log where there is none at hand."""
 
     model: PublishedModel = "lublin"
     procs: Annotated[int, Field(ge=1, le=100_000)] = 128

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from onega.cli.console import emit, emit_table, progress, remark
-from onega.cli.options import JsonOption
+from onega.cli.options import JsonOption, option
 
 
 def register(app: typer.Typer) -> None:
@@ -47,11 +47,9 @@ def get(
     *,
     base_url: Annotated[
         str | None,
-        typer.Option("--base-url", metavar="URL", help="A mirror laid out like the archive."),
+        option("--base-url", "URL", "A mirror laid out like the archive."),
     ] = None,
-    cache: Annotated[
-        Path | None, typer.Option("--cache", metavar="DIR", help="Where to keep it.")
-    ] = None,
+    cache: Annotated[Path | None, option("--cache", "DIR", "Where to keep it.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Fetch a log, check it, keep it, and print where it is.

@@ -15,6 +15,7 @@ from onega.cli.options import (
     ProcsOption,
     ReadOptions,
     SeedOption,
+    option,
     remark_findings,
 )
 from onega.core.errors import suggest
@@ -43,7 +44,7 @@ def convert(
     ] = False,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", metavar="RULE", help="A cleaning rule not to apply: too_wide, …"),
+        option("--keep", "RULE", "A cleaning rule not to apply: too_wide, …"),
     ] = None,
     flurries: Annotated[
         bool, typer.Option("--flurries", help="With --clean: also drop floods of one user's jobs.")
@@ -58,10 +59,10 @@ def convert(
     ] = False,
     key: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--key",
-            metavar="FILE",
-            help="With --anonymise: the same pseudonyms each time; made if it isn't there.",
+            "FILE",
+            "With --anonymise: the same pseudonyms each time; made if it isn't there.",
         ),
     ] = None,
     shift_times: Annotated[
@@ -69,15 +70,13 @@ def convert(
     ] = False,
     keep_names: Annotated[
         list[str] | None,
-        typer.Option(
-            "--keep-names", metavar="COLUMN", help="With --anonymise: queue, partition, …"
-        ),
+        option("--keep-names", "COLUMN", "With --anonymise: queue, partition, …"),
     ] = None,
     unfinished: Annotated[
         bool, typer.Option("--unfinished", help="Write the jobs that still ran or waited instead.")
     ] = False,
     to_format: Annotated[
-        str | None, typer.Option("--to", metavar="FORMAT", help="swf, csv, parquet or batsim.")
+        str | None, option("--to", "FORMAT", "swf, csv, parquet or batsim.")
     ] = None,
     reading: ReadOptions,
     procs: ProcsOption = None,

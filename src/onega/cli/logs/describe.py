@@ -17,6 +17,7 @@ from onega.cli.options import (
     TraceArgument,
     WindowOption,
     figures_option,
+    option,
 )
 
 if TYPE_CHECKING:
@@ -36,14 +37,14 @@ def describe(
     brief: Annotated[bool, typer.Option("--brief", help="Print the first screen only.")] = False,
     by: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--by",
-            metavar="WHAT",
-            help="Count jobs and hours by user, account, queue, partition, state or month.",
+            "WHAT",
+            "Count jobs and hours by user, account, queue, partition, state or month.",
         ),
     ] = None,
     order: Annotated[
-        str, typer.Option("--order", metavar="hours|jobs", help="With --by: what comes first.")
+        str, option("--order", "hours|jobs", "With --by: what comes first.")
     ] = "hours",
     figures: Annotated[Path | None, figures_option("describe")] = None,
     procs: ProcsOption = None,

@@ -28,6 +28,7 @@ from onega.cli.options import (
     SeedOption,
     TraceArgument,
     figures_option,
+    option,
 )
 from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
 from onega.core.errors import SimulationError, suggest
@@ -43,9 +44,7 @@ if TYPE_CHECKING:
 
 SecondsOption = Annotated[
     float | None,
-    typer.Option(
-        "--reference", metavar="SECONDS", min=0, help="P_ideal: up to here a model is adequate."
-    ),
+    option("--reference", "SECONDS", "P_ideal: up to here a model is adequate.", min=0),
 ]
 
 
@@ -63,17 +62,15 @@ def adequacy(
     ] = None,
     simulate: Annotated[
         str | None,
-        typer.Option(
-            "--simulate", metavar="P,Q,…", help="Simulate the log under these policies instead."
-        ),
+        option("--simulate", "P,Q,…", "Simulate the log under these policies instead."),
     ] = None,
     procs: ProcsOption = None,
     cluster: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--cluster",
-            metavar="FILE.toml",
-            help="For --simulate: the machine, with its nodes, queues and fair share.",
+            "FILE.toml",
+            "For --simulate: the machine, with its nodes, queues and fair share.",
         ),
     ] = None,
     overheads: OverheadsOption = None,
@@ -93,7 +90,7 @@ def adequacy(
     ] = None,
     events: Annotated[
         Path | None,
-        typer.Option("--events", metavar="DIR", help="Write both event logs to DIR/real, /model."),
+        option("--events", "DIR", "Write both event logs to DIR/real, /model."),
     ] = None,
     figures: Annotated[Path | None, figures_option("adequacy")] = None,
     reading: ReadOptions,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from onega.cli.console import emit, emit_table, progress, remark, remark_report, say
-from onega.cli.options import FromOption, JsonOption, SeedOption, TraceArgument, read_trace
+from onega.cli.options import FromOption, JsonOption, SeedOption, TraceArgument, option, read_trace
 
 if TYPE_CHECKING:
     from onega.comparison.adequacy.experiment import ModelTable
@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 def virtual(
     trace: TraceArgument,
-    procs: Annotated[int, typer.Option("--procs", metavar="C", min=1, help="Virtual processors.")],
+    procs: Annotated[int, option("--procs", "C", "Virtual processors.", min=1)],
     output: Annotated[
         Path, typer.Option("-o", "--out", metavar="DIR", help="Everything is written here.")
     ],

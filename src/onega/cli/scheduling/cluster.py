@@ -15,6 +15,7 @@ from onega.cli.options import (
     JsonOption,
     ReadOptions,
     TraceArgument,
+    option,
     remark_findings,
 )
 from onega.core.errors import MachineError, SimulationError, name_some
@@ -63,7 +64,7 @@ def check(
     *,
     demands: Annotated[
         Path | None,
-        typer.Option("--demands", metavar="FILE", help="What jobs need: job, gpus, licences, …"),
+        option("--demands", "FILE", "What jobs need: job, gpus, licences, …"),
     ] = None,
     json: JsonOption = False,
     reading: ReadOptions,

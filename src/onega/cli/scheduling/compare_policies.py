@@ -19,6 +19,7 @@ from onega.cli.options import (
     SeedOption,
     TraceArgument,
     figures_option,
+    option,
 )
 from onega.cli.scheduling.experiment_options import (
     ClusterOption,
@@ -44,19 +45,15 @@ def compare_policies(
     *,
     policies: Annotated[
         str,
-        typer.Option(
-            "--policies",
-            metavar="P,P,…",
-            help="Policies to compare; differences are from the first.",
-        ),
+        option("--policies", "P,P,…", "Policies to compare; differences are from the first."),
     ] = "fcfs,easy,spf+easy,conservative",
     procs: ProcsOption = None,
     measure: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--measure",
-            metavar="M",
-            help="mean(wait), p95(wait), share(wait>1h), utilisation, …; may be repeated.",
+            "M",
+            "mean(wait), p95(wait), share(wait>1h), utilisation, …; may be repeated.",
         ),
     ] = None,
     knowledge: KnowledgeOption = None,
@@ -66,14 +63,14 @@ def compare_policies(
     replicating: ReplicateOptions,
     until: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--until",
-            metavar="PRECISION",
-            help='Stop when the mean over replicates is known: "ci(mean(wait)) < 5%".',
-            rich_help_panel="Replicates",
+            "PRECISION",
+            'Stop when the mean over replicates is known: "ci(mean(wait)) < 5%".',
+            "Replicates",
         ),
     ] = None,
-    level: Annotated[float, typer.Option("--level", metavar="P", help="Of intervals.")] = 0.95,
+    level: Annotated[float, option("--level", "P", "Of intervals.")] = 0.95,
     working: WorkerOptions,
     seed: SeedOption = None,
     figures: Annotated[Path | None, figures_option("compare-policies")] = None,

@@ -21,11 +21,7 @@ _REPLICATES = "Replicates"
 
 KnowledgeOption = Annotated[
     str | None,
-    typer.Option(
-        "--knowledge",
-        metavar="K",
-        help="What scheduler and rate control know: estimate or runtime.",
-    ),
+    option("--knowledge", "K", "What scheduler and rate control know: estimate or runtime."),
 ]
 LimitsOption = Annotated[
     bool, typer.Option("--enforce-limits", help="End jobs at their estimates.")
@@ -33,17 +29,18 @@ LimitsOption = Annotated[
 ClusterOption = Annotated[Path | None, option("--cluster", "FILE.toml", "The machine from a file.")]
 
 
+ThreadsOption = Annotated[int | None, option("--threads", "N", "Threads; as many as cores.", min=1)]
+WorkersOption = Annotated[
+    int | None, option("--workers", "N", "Processes instead of threads.", min=1)
+]
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
     """What does the runs: threads unless something else is given."""
 
-    threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", min=1, help="Threads; as many as cores.")
-    ] = None
-    workers: Annotated[
-        int | None,
-        typer.Option("--workers", metavar="N", min=1, help="Processes instead of threads."),
-    ] = None
+    threads: ThreadsOption = None
+    workers: WorkersOption = None
     dask: Annotated[
         str | None, option("--dask", "ADDRESS", "A Dask scheduler: tcp://host:8786.")
     ] = None
@@ -103,12 +100,12 @@ class ReplicateOptions:
     ] = None
     jobs: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--jobs",
-            metavar="N",
+            "N",
+            "With --model: jobs to a workload; as many as the log has by default.",
+            _REPLICATES,
             min=1,
-            help="With --model: jobs to a workload; as many as the log has by default.",
-            rich_help_panel=_REPLICATES,
         ),
     ] = None
     warmup: Annotated[

@@ -21,8 +21,8 @@ EVERY: Final = 30.0
 def runs_progress(description: str, *, silent: bool = False) -> Iterator[Callable[[Tally], None]]:
     """Show runs done, their rate and the time left.
 
-    On a terminal a bar; otherwise, unless ``silent`` (there is nobody to read them beside
-    ``--json``), a plain line every half minute.
+    On a terminal a bar; otherwise, unless ``silent`` (beside ``--json`` no one reads
+    them), a plain line every half minute.
     """
     if is_quiet() or (silent and not err().is_terminal):
         yield lambda tally: None

@@ -10,7 +10,7 @@ import typer
 
 from onega.cli.console import FigurePage, emit, emit_table, remark, warnings_as_remarks
 from onega.cli.grouping import grouped
-from onega.cli.options import JsonOption, figures_option
+from onega.cli.options import JsonOption, figures_option, option
 from onega.cli.scheduling.experiment_options import WorkerOptions
 from onega.cli.scheduling.run_progress import runs_progress
 from onega.core.errors import ExperimentError
@@ -49,9 +49,7 @@ def sweep(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many runs, and how long; write nothing.")
     ] = False,
-    status: Annotated[
-        Path | None, typer.Option("--status", metavar="DIR", help="Say how far a sweep is.")
-    ] = None,
+    status: Annotated[Path | None, option("--status", "DIR", "Say how far a sweep is.")] = None,
     working: WorkerOptions,
     replace_spec: Annotated[
         bool,
@@ -59,7 +57,7 @@ def sweep(
     ] = False,
     table: Annotated[
         Path | None,
-        typer.Option("--table", metavar="FILE", help="Write all runs to FILE.csv or .parquet."),
+        option("--table", "FILE", "Write all runs to FILE.csv or .parquet."),
     ] = None,
     figures: Annotated[Path | None, figures_option("sweep")] = None,
     json: JsonOption = False,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from onega.cli.console import emit, emit_table, remark, say
-from onega.cli.options import JsonOption, folder_that_can_be
+from onega.cli.options import JsonOption, folder_that_can_be, option
 from onega.core.units import humanise_seconds
 
 if TYPE_CHECKING:
@@ -53,12 +53,7 @@ def demo(
     *,
     folder: Annotated[
         Path,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            callback=folder_that_can_be,
-            help="Where the report is written.",
-        ),
+        option("--out", "DIR", "Where the report is written.", callback=folder_that_can_be),
     ] = Path("onega-demo"),
     json: JsonOption = False,
 ) -> None:

@@ -17,12 +17,13 @@ from onega.cli.options import (
     MapOption,
     ProcsOption,
     folder_that_can_be,
+    option,
     read_trace,
 )
 from onega.cli.scheduling.experiment_options import (
     ThreadsOption,
+    WorkerOptions,
     WorkersOption,
-    chosen_workers,
     listed,
 )
 from onega.core.errors import ModelError, SimulationError
@@ -41,7 +42,7 @@ OutputOption = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write a page: .html, or .md."),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random draws.")]
+SeedOption = Annotated[int, option("--seed", "N", "Of random draws.", min=0)]
 
 HELP = (
     "Make the tables and figures of five research documents again, beside the printed values; "
@@ -257,11 +258,11 @@ def models(
             replicates=seeds,
             halves=halves,
             seed=seed,
-            workers=chosen_workers(threads, workers, None),
+            workers=WorkerOptions(threads, workers).chosen(),
             progress=done,
         )
     page = output if output is not None and output.suffix in (".html", ".md") else None
-    _tell(made, page, json=json)
+    _emit(made, page, json=json)
     if output is not None and page is None:
         remark("written: " + ", ".join(str(one) for one in write_models(made, table, output)))
 

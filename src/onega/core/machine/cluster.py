@@ -1,4 +1,4 @@
-"""The machine: processors, service rates and who decides on them, power, and all its parts."""
+"""The machine: processors, service rates and their control, power, and all its parts."""
 
 from __future__ import annotations
 

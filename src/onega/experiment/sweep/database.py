@@ -29,7 +29,7 @@ _NETWORK: Final = ("9p", "afs", "beegfs", "ceph", "cifs", "fuse.", "gfs", "glust
 """How the names of file systems begin that other hosts may write to."""
 
 _PATIENCE: Final = 60.0
-"""Seconds to wait for somebody who reads."""
+"""Seconds to wait for another process that reads."""
 
 
 _REFUSALS: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM,
@@ -79,7 +79,7 @@ class Database:
 
     def close(self) -> None:
         """Close the file and take the log in, so that one file can be copied and read anywhere."""
-        with contextlib.suppress(sqlite3.Error):  # somebody reads: the log stays beside it
+        with contextlib.suppress(sqlite3.Error):  # another process reads: the log stays beside it
             self._db.execute("PRAGMA busy_timeout = 0")
             self._db.execute("PRAGMA journal_mode = DELETE")
         self._db.close()

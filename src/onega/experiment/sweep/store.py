@@ -4,7 +4,7 @@
 
     DIR/sweep.json     what is swept: the spec, digests of the files it reads, the version
     DIR/runs.sqlite    finished runs, under the digest of all that each depends on
-    DIR/lock           held while somebody works here
+    DIR/lock           held while a sweep is at work here
 
 A run is there whole or not at all: ``kill -9`` at any moment loses the runs in flight and nothing
 else. Commits aren't forced onto the disk one by one (that would cost more than many a run): after a
@@ -40,7 +40,7 @@ _AGAIN: Final = "sweep with --replace-spec (replace_spec=True) to write it anew:
 
 
 class Store:
-    """The folder of one sweep, open for writing: nobody else works there.
+    """The folder of one sweep, open for writing by this process alone.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ def _locked(folder: Path) -> int:
 
 
 def is_busy(folder: Path) -> bool:
-    """Tell whether somebody works in a sweep's folder right now."""
+    """Tell whether a sweep is at work in a folder right now."""
     import fcntl
 
     try:
