@@ -194,13 +194,13 @@ def print_trade_off(result: TradeOff) -> None:
         if row["machine"] not in front and not row["choice"]:
             continue
         cells: list[Any] = [row["machine"]]
-        for measure in (result.cost, result.pain):
+        for measure in (result.cost, result.objective):
             key = f"{measure.key}_change"
             ends = f"{100 * row[f'{key}_low']:+.1f}..{100 * row[f'{key}_high']:+.1f}"
             cells += [measure.show(row[measure.key]), f"{100 * row[key]:+.1f} % ({ends})"]
         rows.append((*cells, row["met"], row["choice"]))
     columns = ["machine"]
-    for measure in (result.cost, result.pain):
+    for measure in (result.cost, result.objective):
         columns += [measure.words, f"change ({100 * result.confidence:g} %)"]
     title = f"The front: {len(front)} of {len(result.names)} machines"
     emit_table(title, rows, [*columns, "met", "choice"])
@@ -215,7 +215,7 @@ def sentences(result: TradeOff) -> list[str]:
     for what, name in result.choices().items():
         changes = (
             f"{100 * table[name][f'{one.key}_change']:+.1f} % {one.words}"
-            for one in (result.cost, result.pain)
+            for one in (result.cost, result.objective)
         )
         lines.append(f"{what}: {name} ({', '.join(changes)} against {first}).")
     if result.met is False:
