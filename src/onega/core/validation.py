@@ -54,11 +54,11 @@ def fault_words(fault: ErrorDetails) -> str:
         return fault["msg"].lower()
     if kind == "literal_error":
         accepted = re.findall("'([^']*)'", context["expected"])
-        return f"unknown {given!r}; {suggest(str(given), accepted)}"
+        return f"unknown {given!r:.80}; {suggest(str(given), accepted)}"
     words = fault["msg"].lower()
     if kind in _KINDS:
         words = f"must be {_KINDS[kind]}"
     elif kind in _BOUNDS:
         name, how = _BOUNDS[kind]
         words = f"must be {how} {context[name]:g}"
-    return f"{words}, got {given!r}"
+    return f"{words}, got {given!r:.80}"

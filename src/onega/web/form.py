@@ -1,4 +1,4 @@
-"""The settings of a machine that the page's form shows.
+"""The settings of a machine that the page's forms show.
 
 Which they are is said here; their labels, units, bounds and examples are the description's.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from onega.core.machine.cluster import CONTROLS, NEEDED
 from onega.core.machine.settings.description import described
+from onega.web.schemas import DemoRequest
 
 _KIND: Final = "rate_control.kind"
 _SEVERAL: Final = tuple(kind for kind, needs in NEEDED.items() if needs)
@@ -75,6 +76,20 @@ def _examples(setting: str, place: int | None) -> dict[str, Any]:
     return {kind: value for kind, value in rows if value is not None}
 
 
+class Number(NamedTuple):
+    """Bounds and the default of a number in a request."""
+
+    least: float | None
+    most: float | None
+    default: Any
+
+
+def _requested(request: type[BaseModel], name: str) -> Number:
+    found = request.model_json_schema()["properties"][name]
+    return Number(found.get("minimum"), found.get("maximum"), found.get("default"))
+
+
+DEMO: Final = {name: _requested(DemoRequest, name) for name in ("jobs", "procs")}
 PROCS: Final = _field("procs")
 RATES: Final = (
     _field(_KIND),

@@ -23,7 +23,7 @@ def machine_of(request: Mapping[str, Any], log_procs: int | None) -> Cluster:
 
 def _described(text: str) -> dict[str, Any]:
     """Read a description in TOML, as `onega cluster init` writes it."""
-    data = parse_toml(text, lambda told: MachineError(f"the machine's description: {told}"))
+    data = parse_toml(text, lambda fault: MachineError(f"the machine's description: {fault}"))
     settings = check_settings(data)
     for part in settings.get("partitions", ()):
         # The command's policies may name a file (slurm:FILE); a request's may not.

@@ -233,7 +233,7 @@ def compare(
         "compare.html",
         runs=items,
         measures=api_runs.compared(items, tables),
-        base=items[api_runs.baseline(items)].name,
+        base=items[api_runs.first_simulated(items)].name,
         notes=api_runs.comparison_notes(items, tables),
         restricted=tables is not None,
         logs=logs,

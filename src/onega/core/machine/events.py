@@ -81,8 +81,8 @@ class Events:
         return f"<Events: {len(self)} of {self.name}>"
 
     @property
-    def words(self) -> set[str]:
-        """Which events there are."""
+    def kinds(self) -> set[str]:
+        """Which kinds of events there are."""
         return set(self.table["event"].to_list())
 
     def in_order(self) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -27,11 +27,11 @@ def make_template() -> str:
     lines = [_HEAD, *_example(_single(ClusterSettings.model_fields), 0)]
     heading = ""
     for name, field in ClusterSettings.model_fields.items():
-        own = _extra(field).get("heading", "")
-        if own and own != heading:
-            heading = own
+        section = _extra(field).get("heading", "")
+        if section and section != heading:
+            heading = section
             lines.append(f"\n# ---- {heading} ".ljust(WIDTH - 2, "-"))
-        if own:
+        if section:
             lines += _table(name, field)
     return "\n".join(lines) + "\n"
 
@@ -43,7 +43,7 @@ def _table(name: str, field: FieldInfo) -> Iterator[str]:
     yield ""
     words = " ".join((text or "").split())
     yield from textwrap.wrap(words, WIDTH, initial_indent="# ", subsequent_indent="# ")
-    if model is None:  # names of one's own
+    if model is None:  # names of one's section
         yield f"#[{name}]"
         yield from (f"#{key} = {_toml(value)}" for key, value in _examples(field)[0].items())
         return
@@ -66,16 +66,16 @@ def _single(fields: Mapping[str, FieldInfo]) -> dict[str, FieldInfo]:
 
 
 def _example(fields: Mapping[str, FieldInfo], number: int) -> Iterator[str]:
-    """Yield the lines of one example; what the settings are is said in the first."""
+    """Yield the lines of one example; what the settings are is text in the first."""
     for name, field in fields.items():
         value = _examples(field)[number]
         off = "" if name == ON and field is ClusterSettings.model_fields[ON] else "#"
-        said = field.description if number == 0 else ""
+        text = field.description if number == 0 else ""
         line = "" if value is None else f"{off}{name} = {_toml(value)}"
-        if said and (value is None or len(line) + len(said) + 4 > WIDTH):
-            yield f"# {name}: {said}"
-        elif said:
-            line += f"  # {said}"
+        if text and (value is None or len(line) + len(text) + 4 > WIDTH):
+            yield f"# {name}: {text}"
+        elif text:
+            line += f"  # {text}"
         if line:
             yield line
 
