@@ -290,7 +290,7 @@ def test_the_form_takes_a_window(browser, client, dated):
     start = browser.find("[name=window_from]")
     assert not start.is_displayed()
     browser.click("#rates summary")
-    assert not browser.find("[name=rate_high]").is_displayed()  # of one fixed rate
+    assert not browser.find("[name='rate_control.rates.1']").is_displayed()  # of one fixed rate
     browser.driver.execute_script(
         "const [form] = arguments; form.elements.window.value = 'given';"
         "form.elements.window.dispatchEvent(new Event('change', {bubbles: true}));",
@@ -306,7 +306,35 @@ def test_the_form_takes_a_window(browser, client, dated):
     browser.until(lambda: len(browser.all("#run-list tbody a")) == 3, "finished runs")
     runs = client.get("/api/runs", params={"log": item["id"]}).json()
     assert {run["request"]["window"] for run in runs} == {"log", "2024-01-04..2024-01-07"}
+    # Settings of the machine that weren't touched aren't sent: a description in TOML may have them.
+    assert {run["request"]["rate_control"] for run in runs} == {None}
     assert browser.complaints() == []
+
+
+def test_the_form_sends_settings_of_the_machine(browser, client):
+    item = client.make_log(jobs=100, name="clocked")
+    browser.open(f"/logs/{item['id']}")
+    browser.click("#rates summary")
+    browser.click("#power summary")
+    for kind, most in (("workload", "300000"), ("queue", "50")):
+        browser.driver.execute_script(
+            "const field = arguments[0].elements['rate_control.kind']; field.value = arguments[1];"
+            "field.dispatchEvent(new Event('change'));",
+            browser.find("#runs"),
+            kind,
+        )
+        assert browser.find("[name='rate_control.k_high']").get_attribute("value") == most
+    assert not browser.find("[name='rate_control.p_low']").is_displayed()
+    for name, watts in (("busy.0", 5), ("busy.1", 8), ("idle.0", 2)):
+        browser.find(f"[name='power.{name}']").send_keys(str(watts))
+    browser.click("#runs button[type=submit]")
+    browser.until(lambda: len(browser.all("#run-list tbody a")) == 2, "two finished runs")
+    for run in client.get("/api/runs", params={"log": item["id"]}).json():
+        sent = run["request"]["rate_control"]
+        given = {name: value for name, value in sent.items() if value is not None}
+        assert given == {"kind": "queue", "rates": [1, 1.25], "k_low": 10, "k_high": 50}
+        assert run["request"]["power"] == {"busy": [5, 8], "idle": [2]}
+        assert run["result"]["energy"] > 0
 
 
 def test_results_can_be_downloaded(browser, client, compared):

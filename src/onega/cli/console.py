@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 from rich.console import Console
@@ -65,7 +65,7 @@ _said_compiling = False
 
 
 def say_compiling() -> None:
-    """Say once, to somebody at a terminal, why nothing seems to happen."""
+    """Say once, on a terminal, why nothing seems to happen."""
     global _said_compiling
     if not _said_compiling and err().is_terminal:
         _said_compiling = True
@@ -83,13 +83,35 @@ def emit_json(result: Mapping[str, Any]) -> None:
     print(json.dumps(json_safe(result), ensure_ascii=False, indent=2))
 
 
+class HasFigures(Protocol):
+    """A result that draws figures of several kinds."""
+
+    def figure_kinds(self) -> Iterable[str]:
+        """Name the kinds that it can draw."""
+
+    def plot(self, kind: Any) -> Any:  # noqa: ANN401
+        """Draw one of them."""
+
+
 class FigurePage(NamedTuple):
-    """Figures that ``--figures DIR`` asks for: none without a folder."""
+    """Figures that ``--figures DIR`` asks for: a result's own, or those that ``draw`` makes."""
 
     folder: Path | None
     name: str
     title: str
-    draw: Callable[[], Mapping[str, Any]]
+    draw: HasFigures | Callable[[], Mapping[str, Any]]
+
+    def write(self) -> None:
+        """Write the page, if there is a folder for it and anything to draw."""
+        if self.folder is None:
+            return
+        from onega.figures.export import write_html
+
+        made = self.draw
+        drawn = made() if callable(made) else {one: made.plot(one) for one in made.figure_kinds()}
+        if drawn:
+            path = write_html(drawn, self.folder / f"{self.name}.html", title=self.title)
+            remark(f"{len(drawn)} figures in {path}")
 
 
 def emit(
@@ -99,17 +121,23 @@ def emit(
     json: bool,
     figures: FigurePage | None = None,
 ) -> None:
-    """Give a result: one JSON object, or what ``screen`` prints; then the page of figures."""
+    """Give a result: one JSON object, or what ``screen`` prints; then the page of figures.
+
+    The one way out of every command. ``screen`` is called for people only, so that what it says on
+    stderr is left out beside ``--json``.
+    """
     if json:
         emit_json(numbers)
     else:
         screen()
-    if figures is not None and figures.folder is not None:
-        from onega.figures.export import write_html
+    if figures is not None:
+        figures.write()
 
-        drawn = figures.draw()
-        path = write_html(drawn, figures.folder / f"{figures.name}.html", title=figures.title)
-        remark(f"{len(drawn)} figures in {path}")
+
+def say(*lines: str, style: str | None = None) -> None:
+    """Print lines of a result as they are, broken where the terminal ends."""
+    for line in lines:
+        out().print(line, markup=False, style=style)
 
 
 def emit_table(title: str, rows: Iterable[Sequence[Any]], columns: Sequence[str]) -> None:

@@ -74,9 +74,9 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("onega sweep sweep.toml -o runs --table runs.csv", "make them; again to go on"),
         ("onega sweep --status runs", "how far it is"),
     ),
-    "groups": (("onega groups jobs.swf.gz", "who the users are, in groups alike"),),
+    "groups": (("onega groups jobs.swf.gz", "users in groups that are alike"),),
     "feedback": (("onega feedback jobs.swf.gz", "do users react to the queue?"),),
-    "closed-loop": (("onega closed-loop jobs.swf.gz --policy easy", "users who wait for answers"),),
+    "closed-loop": (("onega closed-loop jobs.swf.gz --policy easy", "users wait for answers"),),
     "adequacy": (
         ("onega adequacy real.swf model.swf", "how far the model's schedule is from the real one"),
         ("onega adequacy sacct.csv --simulate easy --procs 4096", "a site's log against EASY"),

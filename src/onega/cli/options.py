@@ -17,48 +17,54 @@ if TYPE_CHECKING:
     from onega.core.workload.workload import Workload
     from onega.traces.assembling import Rows
 
+
+def option(
+    flag: str,
+    metavar: str,
+    help: str,
+    panel: str | None = None,
+    **more: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """Make an option that takes a value, under a heading of the help if one is given."""
+    return typer.Option(flag, metavar=metavar, help=help, rich_help_panel=panel, **more)
+
+
 TraceArgument = Annotated[
     Path, typer.Argument(metavar="TRACE", help="A job log (SWF, sacct, PBS, CSV, Parquet, …).")
 ]
 FromOption = Annotated[
     str | None,
-    typer.Option("--from", metavar="FORMAT", help="The log's format, if not found from content."),
+    option("--from", "FORMAT", "The log's format, if not found from content."),
 ]
 MapOption = Annotated[
     Path | None,
-    typer.Option("--map", metavar="TOML", help="Which column is what, for CSV and Parquet."),
+    option("--map", "TOML", "Which column is what, for CSV and Parquet."),
 ]
 ColumnOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--column", metavar="FIELD=NAME", help="A column's name, e.g. submit=submit_time."
-    ),
+    option("--column", "FIELD=NAME", "A column's name, e.g. submit=submit_time."),
 ]
 TimezoneOption = Annotated[
     str | None,
-    typer.Option("--timezone", metavar="ZONE", help="Zone of the log's dates: Europe/Paris."),
+    option("--timezone", "ZONE", "Zone of the log's dates: Europe/Paris."),
 ]
-ProcsOption = Annotated[
-    int | None, typer.Option("--procs", metavar="N", min=1, help="Processors of the machine.")
-]
-SeedOption = Annotated[
-    int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of everything random.")
-]
+ProcsOption = Annotated[int | None, option("--procs", "N", "Processors of the machine.", min=1)]
+SeedOption = Annotated[int | None, option("--seed", "N", "Seed of everything random.", min=0)]
 WindowOption = Annotated[
     str,
-    typer.Option(
+    option(
         "--window",
-        metavar="W",
-        help="Time over which the machine is measured: log (from when it has filled to the last "
+        "W",
+        "Time over which the machine is measured: log (from when it has filled to the last "
         "submission), whole, or START..END (dates, or times such as 2d..9d).",
     ),
 ]
 OverheadsOption = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--overheads",
-        metavar="O",
-        help="What the job manager adds to jobs: measured (a set that comes along), FILE.json of "
+        "O",
+        "What the job manager adds to jobs: measured (a set that comes along), FILE.json of "
         "onega virtual, or laws: 'completion=gamma(mean=2, sd=1); release=1s'.",
     ),
 ]
@@ -92,18 +98,10 @@ class ReadOptions:
         )
 
 
-def option(flag: str, metavar: str, help: str, panel: str | None = None) -> Any:  # noqa: ANN401
-    """Make an option that takes a value, under a heading of the help if one is given."""
-    return typer.Option(flag, metavar=metavar, help=help, rich_help_panel=panel)
-
-
 def figures_option(page: str) -> Any:  # noqa: ANN401
     """Make the option ``--figures DIR``; a DIR that can't be is refused before anything is done."""
-    return typer.Option(
-        "--figures",
-        metavar="DIR",
-        callback=folder_that_can_be,
-        help=f"Write the figures to DIR/{page}.html.",
+    return option(
+        "--figures", "DIR", f"Write the figures to DIR/{page}.html.", callback=folder_that_can_be
     )
 
 

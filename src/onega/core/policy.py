@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final, Literal, cast
+from typing import Final, Literal, cast, get_args
 
 from onega.core.errors import PolicyError, suggest
 from onega.core.slurm.parameters import SlurmParameters
 
 Knowledge = Literal["estimate", "runtime"]
+Ties = Literal["instant", "event"]
 Backfill = Literal["easy", "conservative", "easy-2018"]
 KeyFunction = Callable[[float, float, float, float], float]
 
@@ -63,7 +64,7 @@ SLURM: Final = "slurm"
 AS_PRINTED: Final = "easy-2018"
 """Backfilling as Rumyantsev et al. (2018) print it: for first come, first served only."""
 BACKFILLS: Final = ("easy", "conservative", AS_PRINTED)
-TIES: Final = ("instant", "event")
+TIES: Final = get_args(Ties)
 """Rules for what happens at one instant (docs/conventions.md)."""
 ALIASES: Final = {
     "easy": "fcfs+easy",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from onega.core.policy import (
     Knowledge,
     Policy,
     Priority,
+    Ties,
 )
 from onega.core.rng import Rng, describe_seed, seed_sequence
 from onega.core.schedule.history import Pieces, RateHistory
@@ -32,8 +32,6 @@ from onega.core.workload.workload import Workload
 from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.pool import setup
 from onega.simulation.pool.run import Outcome, Task
-
-Ties = Literal["instant", "event"]
 
 
 def simulate(

@@ -14,6 +14,7 @@ from onega import __version__
 from onega.core.errors import ModelError, TraceError, suggest
 from onega.core.json_safe import json_safe
 from onega.core.machine.cluster import CONTROLS
+from onega.core.machine.settings.description import Procs
 from onega.core.policy import BACKFILLS, ORDERS
 from onega.models import MODELS
 from onega.traces.reading import FORMATS as READABLE
@@ -21,13 +22,13 @@ from onega.traces.reading import read
 from onega.traces.tables.mapping import check_timezone
 from onega.web import downloads, schemas
 from onega.web.job_broker import JobBroker
-from onega.web.schemas import ID, ItemAnswer, LogFormat, Problem, Procs
+from onega.web.schemas import ID, ItemAnswer, LogFormat, Problem
 from onega.web.store import UPLOAD, Item, Kind, MissingError
 
 POLICIES: Final = {
     "fcfs": "first come, first served",
     "easy": "backfilling that never delays the first in the queue",
-    "conservative": "backfilling that delays nobody",
+    "conservative": "backfilling that delays no job",
     "spf+easy": "shortest first, with EASY backfilling",
     "saf+easy": "smallest area first, with EASY backfilling",
     "wfp3+easy": "old and short jobs first, with EASY backfilling",

@@ -203,7 +203,7 @@ def shared_jobs(broker: JobBroker, items: list[Item]) -> list[pl.DataFrame] | No
 
 def _beside_observed(items: list[Item], tables: list[pl.DataFrame] | None) -> Iterator[str]:
     """Say how far the simulation that others are compared with is from what was observed."""
-    base = baseline(items)
+    base = first_simulated(items)
     seen = next((place for place, item in enumerate(items) if _observed(item)), None)
     if seen is None or seen == base:
         return
@@ -255,7 +255,7 @@ def chosen_runs(broker: JobBroker, ids: str) -> list[Item]:
 
 
 def compared(items: list[Item], tables: list[pl.DataFrame] | None = None) -> list[dict[str, Any]]:
-    """Return a row per measure: its values, the change against `baseline`, which is best.
+    """Return a row per measure: its values, the change against `first_simulated`, which is best.
 
     ``tables``, if given, are the jobs that all runs have: means over jobs are over those. A run is
     called the best only where that is sure: its interval is apart from all other simulations'. Only
@@ -275,7 +275,7 @@ def compared(items: list[Item], tables: list[pl.DataFrame] | None = None) -> lis
             and all(math.isclose(value, _ONLY_IF[key], abs_tol=1e-9) for value in known)
         ):
             continue
-        base = baseline(items)
+        base = first_simulated(items)
         best = _surely_least(items, key) if better == "less" and tables is None else None
         rows.append(
             {
@@ -312,7 +312,7 @@ def _observed(item: Item) -> bool:
     return bool(item.request.get("policy") == "observed")
 
 
-def baseline(items: list[Item]) -> int:
+def first_simulated(items: list[Item]) -> int:
     """Return the place of the run that others are compared with: the first that was simulated."""
     return next((place for place, item in enumerate(items) if not _observed(item)), 0)
 

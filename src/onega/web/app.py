@@ -38,11 +38,11 @@ def make_app(settings: Settings, *, writing: bool = True, warm: bool = False) ->
     Parameters
     ----------
     settings
-        Where its files are, whom it answers, what it may use.
+        Where its files are, which requests it answers, what it may use.
     writing
         False: answer from what is there, leave the state as it is (``onega serve --get``).
     warm
-        Let a worker load the simulator before anybody asks.
+        Let a worker load the simulator before the first request.
     """
     broker = JobBroker(settings, writing=writing)
 
@@ -91,7 +91,7 @@ def _handle_errors(app: FastAPI) -> None:
         return _refuse(request, error.status_code, str(error.detail), error.headers)
 
     def gone(request: Request, error: Exception) -> Response:
-        return _refuse(request, 400, "the upload broke off")  # nobody is there to read it
+        return _refuse(request, 400, "the upload broke off")  # the sender is gone
 
     def busy(request: Request, error: Exception) -> Response:
         return _refuse(request, 503, str(error))

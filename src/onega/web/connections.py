@@ -89,7 +89,7 @@ def bounded(settings: Settings) -> type[H11Protocol]:
         def _give_up(self) -> None:
             self.waiting = None
             if self.flow.read_paused and not self.flow.write_paused:
-                self._wait(settings.stall)  # it is us who don't take what was sent
+                self._wait(settings.stall)  # this side doesn't take what was sent
             else:
                 self.transport.abort()
 

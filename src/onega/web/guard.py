@@ -1,4 +1,4 @@
-"""Who may ask what: hosts, token, same origin, sizes; and headers that keep a browser strict.
+"""Requests that are answered: host, token, origin, size; and headers that keep a browser strict.
 
 Plain ASGI, around everything else, so that a refused request costs nothing: a body that is too
 large is refused by its announced length before a byte of it is read.

@@ -70,7 +70,7 @@ class JobBroker:
         return anyio.CapacityLimiter(WRITTEN_OUT)
 
     def warm_up(self) -> None:
-        """Have compiled what visitors will need, in the background and in nobody's way."""
+        """Have compiled what visitors will need, in the background, behind everything else."""
         self._warming.submit(Task("warm", self.settings.state, {}, lambda words: None))
 
     def resume(self) -> None:

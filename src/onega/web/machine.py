@@ -9,30 +9,21 @@ from typing import Any
 from onega.core.documents import parse_toml
 from onega.core.errors import MachineError
 from onega.core.machine.cluster import Cluster
-from onega.core.machine.settings.reading import check_settings, make_cluster
-from onega.web.schemas import POLICY
-
-SIZES = {"procs", "nodes", "partitions"}
-"""Any of these says how large a machine is."""
+from onega.core.machine.settings.making import make_cluster, with_size
+from onega.core.machine.settings.reading import check_settings
+from onega.web.schemas import POLICY, SETTINGS
 
 
 def machine_of(request: Mapping[str, Any], log_procs: int | None) -> Cluster:
     """Make the cluster that a request describes; raises as its parts do."""
     settings = _described(request.get("cluster") or "")
-    given = ("procs", "rate_control", "power")
-    settings |= {name: request[name] for name in given if request.get(name)}
-    if not settings.keys() & SIZES:
-        if log_procs is None:
-            raise MachineError(
-                "the log doesn't say how many processors the machine has; give procs"
-            )
-        settings["procs"] = log_procs
-    return make_cluster(settings)
+    settings |= check_settings({name: request.get(name) for name in SETTINGS})
+    return make_cluster(with_size(settings, log_procs, "give procs"))
 
 
 def _described(text: str) -> dict[str, Any]:
     """Read a description in TOML, as `onega cluster init` writes it."""
-    data = parse_toml(text, lambda told: MachineError(f"the machine's description: {told}"))
+    data = parse_toml(text, lambda fault: MachineError(f"the machine's description: {fault}"))
     settings = check_settings(data)
     for part in settings.get("partitions", ()):
         # The command's policies may name a file (slurm:FILE); a request's may not.

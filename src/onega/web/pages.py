@@ -24,7 +24,7 @@ from onega.core.units import (
     overfull,
     quantity,
 )
-from onega.web import api, api_runs
+from onega.web import api, api_runs, form
 from onega.web.api import Broker, ItemId
 from onega.web.job_broker import JobBroker
 from onega.web.store import Item, Kind
@@ -69,7 +69,7 @@ ADVICE: Final = (
     (r" \(--[^)]*\)", ""),
     (r"; (say|give) [^;]*--[a-z][^;]*$", ""),
 )
-"""Advice for those who type commands, and what stands for it on the page."""
+"""Advice that names flags of the command, and what stands for it on the page."""
 
 
 def _for_page(text: str) -> str:
@@ -110,7 +110,7 @@ TEMPLATES.filters |= {
     "measure": _measure,
     "seconds": humanise_seconds,
 }
-TEMPLATES.globals |= {"version": __version__}
+TEMPLATES.globals |= {"form": form, "version": __version__}
 
 
 def mount_static(app: FastAPI) -> None:
@@ -233,7 +233,7 @@ def compare(
         "compare.html",
         runs=items,
         measures=api_runs.compared(items, tables),
-        base=items[api_runs.baseline(items)].name,
+        base=items[api_runs.first_simulated(items)].name,
         notes=api_runs.comparison_notes(items, tables),
         restricted=tables is not None,
         logs=logs,

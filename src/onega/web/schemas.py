@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from onega.core.machine.cluster import MOST_PROCS
-from onega.core.machine.settings.keys import text_of
+from onega.core.machine.settings.description import PowerSettings, Procs, RateControlSettings
 from onega.models import MODELS
 
 ID = r"^[0-9a-f]{16}$"
@@ -15,9 +14,6 @@ POLICY = r"^(observed|slurm(:fine)?|[a-z0-9-]{1,20}(\+[a-z]{1,20})?)$"
 """No file of a machine can be named in it, as the command's ``slurm:FILE`` does."""
 
 Id = Annotated[str, Field(pattern=ID, examples=["0123456789abcdef"])]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Numbers = Annotated[list[Number], Field(max_length=16)]
-Procs = Annotated[int, Field(ge=1, le=MOST_PROCS)]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Name = Annotated[str, Field(min_length=1, max_length=120)]
 PublishedModel = Literal["lublin", "feitelson96"]
@@ -25,36 +21,14 @@ ModelName = Annotated[str, Field(json_schema_extra={"enum": list(MODELS)})]
 TableFormat = Literal["csv", "parquet"]
 LogFormat = Literal["swf", "csv", "parquet"]
 
+SETTINGS = ("procs", "rate_control", "power")
+"""Settings of a machine that a request has beside a description in TOML."""
+
 
 class Given(BaseModel):
     """A request: a key that isn't known is refused."""
 
     model_config = ConfigDict(extra="forbid")
-
-
-def _setting(name: str, **limits: Any) -> Any:  # noqa: ANN401
-    """Describe a key as the machine's file does."""
-    return Field(description=text_of(name), **limits)
-
-
-class RateControlRequest(Given):
-    """Service rates and the rule that switches between them; see `onega.RateControl`."""
-
-    kind: Annotated[
-        Literal["none", "random", "queue", "workload"], _setting("rate_control.kind")
-    ] = "none"
-    rates: Annotated[Numbers, _setting("rate_control.rates", min_length=1)] = [1.0]
-    k_low: Annotated[Numbers, _setting("rate_control.k_low")] = []
-    k_high: Annotated[Numbers, _setting("rate_control.k_high")] = []
-    p_low: Annotated[Number, _setting("rate_control.p_low")] = 0.0
-    p_high: Annotated[Number, _setting("rate_control.p_high")] = 0.0
-
-
-class PowerRequest(Given):
-    """Watts of a busy and of an idle processor: one number, or one for each rate."""
-
-    busy: Annotated[Numbers, _setting("power.busy", min_length=1)]
-    idle: Annotated[Numbers, _setting("power.idle", min_length=1)] = [0.0]
 
 
 class RunRequest(Given):
@@ -81,8 +55,8 @@ class RunRequest(Given):
     knowledge: Literal["estimate", "runtime"] | None = None
     ties: Literal["instant", "event"] = "instant"
     enforce_limits: bool = False
-    rate_control: RateControlRequest | None = None
-    power: PowerRequest | None = None
+    rate_control: RateControlSettings | None = None
+    power: PowerSettings | None = None
     window: Annotated[
         str,
         Field(
@@ -128,7 +102,7 @@ class SampleRequest(Given):
 
 
 class DemoRequest(SampleRequest):
-    """Jobs of a model with its published parameters: a log for who has none at hand."""
+    """Jobs of a model with its published parameters: a log where there is none at hand."""
 
     model: PublishedModel = "lublin"
     procs: Annotated[int, Field(ge=1, le=100_000)] = 128

@@ -1,4 +1,4 @@
-"""What the page may use, where it keeps its files, and whom it answers."""
+"""What the page may use, where it keeps its files, and which requests it answers."""
 
 from __future__ import annotations
 

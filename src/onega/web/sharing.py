@@ -27,7 +27,7 @@ def why_shared() -> str | None:
 
 
 def _with_accounts() -> Iterator[str]:
-    """Yield the people who can log in, as far as the system lists them."""
+    """Yield the accounts that can log in, as far as the system lists them."""
     with contextlib.suppress(ImportError):
         import pwd
 
@@ -35,7 +35,7 @@ def _with_accounts() -> Iterator[str]:
 
 
 def _with_processes() -> Iterator[str]:
-    """Yield the people who run something; a directory service may not list their accounts."""
+    """Yield the users of running processes; a directory service may not list their accounts."""
     with contextlib.suppress(ImportError):
         import pwd
 
@@ -44,7 +44,7 @@ def _with_processes() -> Iterator[str]:
             with contextlib.suppress(OSError):
                 users.add(process.stat().st_uid)
         for user in users:
-            with contextlib.suppress(KeyError):  # inside a container of somebody's
+            with contextlib.suppress(KeyError):  # of another container's user
                 entry = pwd.getpwuid(user)
                 if _is_other_person(entry):
                     yield entry.pw_name

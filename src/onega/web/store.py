@@ -8,7 +8,7 @@
     STATE/plans/<id>/   item.json, figures/
 
 What comes from outside is only ever looked up among the items that are known: no part of a request
-becomes part of a path. An item is on disk before anybody hears of it; one that isn't done is taken
+becomes part of a path. An item is on disk before it is shown; one that isn't done is taken
 up again when the folder is opened the next time.
 """
 

@@ -287,7 +287,7 @@ def warm_up(folder: Path, request: Request, tell: Tell) -> dict[str, Any]:
     from onega.web.drawing import draw_run
 
     if hasattr(os, "nice"):
-        os.nice(NICE)  # in a process of its own, behind the tasks that somebody waits for
+        os.nice(NICE)  # in a process of its own, behind the tasks of visitors
     log = Lublin().sample(200, rng=1, cluster=64)
     draw_all(describe(log))
     for policy in ("fcfs", "easy"):

@@ -42,7 +42,7 @@ def main() -> None:
     os.dup2(2, 1)  # whatever a library prints must not get between our lines
     _limit_memory(int(sys.argv[1]))
     if hasattr(os, "nice"):
-        os.nice(POLITE)  # whoever looks at the page goes before who computes
+        os.nice(POLITE)  # the page's own process goes before those that compute
     orders: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
     while True:
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def _listen(orders: queue.SimpleQueue[str]) -> None:
-    """Pass orders on; leave at once when there is nobody any more to give them."""
+    """Pass orders on; leave at once when the process that gives them is gone."""
     for line in sys.stdin:
         orders.put(line)
     os._exit(0)

@@ -26,7 +26,7 @@ Words = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something to do: its name, where its files are, what was asked, whom to tell."""
+    """Something to do: its name, where its files are, what was asked, and what hears of it."""
 
     name: str
     folder: Path
@@ -53,7 +53,7 @@ class Workers:
 
     @property
     def waiting(self) -> int:
-        """Tasks that nobody works on yet."""
+        """Tasks that no process works on yet."""
         return self._queue.qsize()
 
     def submit(self, task: Task, *, again: bool = False) -> None:

@@ -9,8 +9,9 @@ import tomllib
 import pytest
 
 from onega.cli.app import main
-from onega.core.machine.settings.reading import check_settings, make_cluster, read_cluster
-from onega.core.machine.settings.tables import setting_names
+from onega.core.machine.settings.description import setting_names
+from onega.core.machine.settings.making import make_cluster
+from onega.core.machine.settings.reading import check_settings, read_cluster
 from onega.core.machine.settings.template import make_template
 from places import ROOT
 

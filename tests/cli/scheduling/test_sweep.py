@@ -212,7 +212,7 @@ def test_ctrl_c_ends_soon_and_keeps_what_is_finished(tmp_path):
     ],
 )
 def test_progress_in_words(tally, said):
-    assert run_progress.words(tally) == said
+    assert run_progress.tally_sentence(tally) == said
 
 
 def test_lines_in_a_log_are_few(capsys, monkeypatch):

@@ -288,6 +288,13 @@ def test_files_of_logs_machines_and_maps(tmp_path):
         assert row["energy"] == onega.simulate(log, machine).summary()["energy"]
 
 
+def test_a_machine_of_nodes_has_its_own_size(log):
+    sources = prepare({"vary": {"seed": [1]}}, log).sources
+    sources.machines["nodes.toml"] = {"nodes": [{"count": 4, "procs": 8}]}
+    assert sources.cluster({"cluster": "nodes.toml"}).procs == 32  # the log's has 16
+    assert sources.cluster({}).procs == 16
+
+
 def test_events_dependencies_and_patience_reach_the_simulator(tmp_path, monkeypatch):
     """Only that they do: the machine that knows them takes long to compile, and has its tests."""
     import importlib
@@ -436,7 +443,9 @@ def test_wrong_specs_write_nothing(log, tmp_path):
         onega.sweep(GRID, tmp_path / "out")
     with pytest.raises(ExperimentError, match="given twice"):
         onega.sweep(write_sweep(tmp_path, "[vary]\nseed = [1]"), tmp_path / "out", workload=log)
-    with pytest.raises(ExperimentError, match=r"no run can be made: .*unknown rate control 'wind'"):
+    with pytest.raises(
+        ExperimentError, match=r"rate_control\.kind: unknown 'wind'; accepted: none"
+    ):
         onega.sweep(
             {"vary": {"cluster.rate_control.kind": ["wind"]}}, tmp_path / "out", workload=log
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, progress, remark
-from onega.cli.options import JsonOption
+from onega.cli.console import emit, emit_table, progress, remark
+from onega.cli.options import JsonOption, option
 
 
 def register(app: typer.Typer) -> None:
@@ -23,11 +24,14 @@ def list_logs(*, json: JsonOption = False) -> None:
     """List the logs that can be fetched by name."""
     from onega.traces.archive import BASE_URL, CATALOGUE
 
-    if json:
-        fields = ("name", "url", "machine", "procs", "jobs", "records", "figures")
-        logs = [{name: getattr(log, name) for name in fields} for log in CATALOGUE]
-        emit_json({"base_url": BASE_URL, "count": len(logs), "logs": logs})
-        return
+    fields = ("name", "url", "machine", "procs", "jobs", "records", "figures")
+    logs = [{name: getattr(log, name) for name in fields} for log in CATALOGUE]
+    emit({"base_url": BASE_URL, "count": len(logs), "logs": logs}, _screen, json=json)
+
+
+def _screen() -> None:
+    from onega.traces.archive import CATALOGUE
+
     emit_table(
         "Parallel Workloads Archive",
         [(x.name, x.machine, x.procs, x.jobs, x.records, x.figures) for x in CATALOGUE],
@@ -43,11 +47,9 @@ def get(
     *,
     base_url: Annotated[
         str | None,
-        typer.Option("--base-url", metavar="URL", help="A mirror laid out like the archive."),
+        option("--base-url", "URL", "A mirror laid out like the archive."),
     ] = None,
-    cache: Annotated[
-        Path | None, typer.Option("--cache", metavar="DIR", help="Where to keep it.")
-    ] = None,
+    cache: Annotated[Path | None, option("--cache", "DIR", "Where to keep it.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Fetch a log, check it, keep it, and print where it is.
@@ -64,7 +66,5 @@ def get(
             cache=cache,
             progress=lambda done, total: show(done / total if total else 0.0),
         )
-    if json:
-        emit_json({"name": log.name, "path": str(path), "bytes": path.stat().st_size})
-    else:
-        typer.echo(str(path))
+    numbers = {"name": log.name, "path": str(path), "bytes": path.stat().st_size}
+    emit(numbers, partial(print, path), json=json)

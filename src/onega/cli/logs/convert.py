@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onega.cli.console import emit_json, fail, remark
+from onega.cli.console import emit, fail, remark
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
     ReadOptions,
     SeedOption,
+    option,
     remark_findings,
 )
 from onega.core.errors import suggest
@@ -42,7 +44,7 @@ def convert(
     ] = False,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", metavar="RULE", help="A cleaning rule not to apply: too_wide, …"),
+        option("--keep", "RULE", "A cleaning rule not to apply: too_wide, …"),
     ] = None,
     flurries: Annotated[
         bool, typer.Option("--flurries", help="With --clean: also drop floods of one user's jobs.")
@@ -57,10 +59,10 @@ def convert(
     ] = False,
     key: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--key",
-            metavar="FILE",
-            help="With --anonymise: the same pseudonyms each time; made if it isn't there.",
+            "FILE",
+            "With --anonymise: the same pseudonyms each time; made if it isn't there.",
         ),
     ] = None,
     shift_times: Annotated[
@@ -68,15 +70,13 @@ def convert(
     ] = False,
     keep_names: Annotated[
         list[str] | None,
-        typer.Option(
-            "--keep-names", metavar="COLUMN", help="With --anonymise: queue, partition, …"
-        ),
+        option("--keep-names", "COLUMN", "With --anonymise: queue, partition, …"),
     ] = None,
     unfinished: Annotated[
         bool, typer.Option("--unfinished", help="Write the jobs that still ran or waited instead.")
     ] = False,
     to_format: Annotated[
-        str | None, typer.Option("--to", metavar="FORMAT", help="swf, csv, parquet or batsim.")
+        str | None, option("--to", "FORMAT", "swf, csv, parquet or batsim.")
     ] = None,
     reading: ReadOptions,
     procs: ProcsOption = None,
@@ -112,10 +112,9 @@ def convert(
         log = _anonymised(log, key, keep_names or [], shift_times=shift_times)
     reports["write"] = write(log, target, to_format)
     remark_findings(str(target), reports["write"])
-    if json:
-        emit_json(_summary(source, target, jobs_in, log, reports))
-    else:
-        remark(f"{target}: {len(log)} of {jobs_in} jobs written")
+    written = f"{target}: {len(log)} of {jobs_in} jobs written"
+    numbers = _summary(source, target, jobs_in, log, reports)
+    emit(numbers, partial(remark, written), json=json)
 
 
 def _anonymised(log: Workload, key: Path | None, keep: list[str], *, shift_times: bool) -> Workload:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit_json, fail, remark
+from onega.cli.console import FigurePage, emit, fail, remark
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -16,6 +17,7 @@ from onega.cli.options import (
     TraceArgument,
     WindowOption,
     figures_option,
+    option,
 )
 
 if TYPE_CHECKING:
@@ -35,14 +37,14 @@ def describe(
     brief: Annotated[bool, typer.Option("--brief", help="Print the first screen only.")] = False,
     by: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--by",
-            metavar="WHAT",
-            help="Count jobs and hours by user, account, queue, partition, state or month.",
+            "WHAT",
+            "Count jobs and hours by user, account, queue, partition, state or month.",
         ),
     ] = None,
     order: Annotated[
-        str, typer.Option("--order", metavar="hours|jobs", help="With --by: what comes first.")
+        str, option("--order", "hours|jobs", "With --by: what comes first.")
     ] = "hours",
     figures: Annotated[Path | None, figures_option("describe")] = None,
     procs: ProcsOption = None,
@@ -56,40 +58,40 @@ def describe(
     if by is not None:
         if brief or figures is not None:
             fail("--by prints one table; leave --brief and --figures out")
-        _print_breakdown(log, by, order, json=json)
+        _emit_breakdown(log, by, order, json=json)
         return
     description = onega.describe(log, window=window)
-    if json:
-        emit_json(description.summary())
-    else:
-        from onega.cli.logs.describe_screen import print_description
+    title = description.source or "A log"
+    emit(
+        description.summary(),
+        partial(_screen, description, brief=brief),
+        json=json,
+        figures=FigurePage(figures, "describe", title, partial(_figures, description)),
+    )
 
-        print_description(description, brief=brief)
-    if figures is not None:
-        _write_figures(description, figures)
+
+def _screen(description: Description, *, brief: bool) -> None:
+    from onega.cli.logs.describe_screen import print_description
+
+    print_description(description, brief=brief)
 
 
-def _print_breakdown(log: Workload, by: str, order: str, *, json: bool) -> None:
+def _emit_breakdown(log: Workload, by: str, order: str, *, json: bool) -> None:
+    from onega.cli.logs.describe_screen import print_shares
     from onega.traces.description.shares import Share, breakdown
 
     table = breakdown(log, by, order=order)  # type: ignore[arg-type]
-    if json:
-        emit_json({"source": log.meta.source, "by": by, "order": order, "rows": table.to_dicts()})
-        return
-    from onega.cli.logs.describe_screen import print_shares
-
-    print_shares([Share(*row) for row in table.iter_rows()], by, order=order)
+    numbers = {"source": log.meta.source, "by": by, "order": order, "rows": table.to_dicts()}
+    shares = [Share(*row) for row in table.iter_rows()]
+    emit(numbers, partial(print_shares, shares, by, order=order), json=json)
 
 
-def _write_figures(description: Description, folder: Path) -> None:
+def _figures(description: Description) -> dict[str, Any]:
     from onega.figures.describe import draw_all
-    from onega.figures.export import write_html
 
     drawn, left_out = draw_all(description)
     for name, why in left_out.items():
         remark(f"figure {name} left out: {why}")
     if not drawn:
         remark("no figure can be drawn of this log")
-        return
-    path = write_html(drawn, folder / "describe.html", title=description.source or "A log")
-    remark(f"{len(drawn)} figures in {path}")
+    return drawn

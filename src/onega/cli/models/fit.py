@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import polars as pl
 import typer
 
 from onega.cli.console import emit_json, emit_table, progress, remark
@@ -49,6 +48,8 @@ def fit(
     reading: ReadOptions,
 ) -> None:
     """Learn a workload model from a log and write its parameters as JSON."""
+    import polars as pl
+
     if model not in MODELS:
         raise ModelError(f"no model {model!r}; {suggest(model, MODELS)}")
     options = parse_options(option or [])

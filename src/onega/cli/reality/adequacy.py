@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, out, progress, remark, remark_report
+from onega.cli.console import (
+    FigurePage,
+    emit,
+    emit_table,
+    progress,
+    remark,
+    remark_report,
+    say,
+)
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -18,6 +28,7 @@ from onega.cli.options import (
     SeedOption,
     TraceArgument,
     figures_option,
+    option,
 )
 from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
 from onega.core.errors import SimulationError, suggest
@@ -33,9 +44,7 @@ if TYPE_CHECKING:
 
 SecondsOption = Annotated[
     float | None,
-    typer.Option(
-        "--reference", metavar="SECONDS", min=0, help="P_ideal: up to here a model is adequate."
-    ),
+    option("--reference", "SECONDS", "P_ideal: up to here a model is adequate.", min=0),
 ]
 
 
@@ -53,17 +62,15 @@ def adequacy(
     ] = None,
     simulate: Annotated[
         str | None,
-        typer.Option(
-            "--simulate", metavar="P,Q,…", help="Simulate the log under these policies instead."
-        ),
+        option("--simulate", "P,Q,…", "Simulate the log under these policies instead."),
     ] = None,
     procs: ProcsOption = None,
     cluster: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--cluster",
-            metavar="FILE.toml",
-            help="For --simulate: the machine, with its nodes, queues and fair share.",
+            "FILE.toml",
+            "For --simulate: the machine, with its nodes, queues and fair share.",
         ),
     ] = None,
     overheads: OverheadsOption = None,
@@ -83,7 +90,7 @@ def adequacy(
     ] = None,
     events: Annotated[
         Path | None,
-        typer.Option("--events", metavar="DIR", help="Write both event logs to DIR/real, /model."),
+        option("--events", "DIR", "Write both event logs to DIR/real, /model."),
     ] = None,
     figures: Annotated[Path | None, figures_option("adequacy")] = None,
     reading: ReadOptions,
@@ -116,17 +123,16 @@ def adequacy(
     else:
         assert model is not None
         best, others = _compare(log, _side(model, procs, reading), reference, tolerance), None
-    best = _counting(best, same_within)
-    if json:
-        emit_json(best.summary() if others is None else others.summary())
-    elif others is None:
-        _print(best, f"{real.name} and {model.name if model else ''}")
+    best = replace(best, same_within=same_within)
+    page = FigurePage(figures, "adequacy", " and ".join(best.names), partial(_figures, best))
+    if others is None:
+        screen = partial(_screen, best, f"{real.name} and {model.name if model else ''}")
     else:
-        _print_site(others, real.name)
+        screen = partial(_site_screen, others, real.name)
+    emit((others or best).summary(), screen, json=json)
     if events is not None:
         _write_events(events, log, best)
-    if figures is not None:
-        _draw(best, figures)
+    page.write()
 
 
 def _side(path: Path, procs: int | None, reading: ReadOptions) -> Any:  # noqa: ANN401
@@ -178,15 +184,9 @@ def _simulate(
     return site
 
 
-def _counting(result: Adequacy, same_within: float) -> Adequacy:
-    from dataclasses import replace
-
-    return replace(result, same_within=same_within)
-
-
-def _print(result: Adequacy, title: str) -> None:
+def _screen(result: Adequacy, title: str) -> None:
     if not result.defined:
-        out().print(f"{title}: the measure is undefined: {result.reason}", markup=False)
+        say(f"{title}: the measure is undefined: {result.reason}")
         return
     prefixes = [(p.jobs, p.P, p.different) for p in result.prefixes()]
     emit_table(title, prefixes, ("first jobs", "P, seconds", "different waits"))
@@ -210,13 +210,10 @@ def _print(result: Adequacy, title: str) -> None:
         verdict = "no further from the real system than it is from itself"
         if not result.adequate:
             verdict = "further from the real system than the reference allows"
-        out().print(
-            f"P = {result.P:.6g} s against P_ideal = {result.reference:.6g} s: {verdict}.",
-            markup=False,
-        )
+        say(f"P = {result.P:.6g} s against P_ideal = {result.reference:.6g} s: {verdict}.")
 
 
-def _print_site(site: SiteAdequacy, title: str) -> None:
+def _site_screen(site: SiteAdequacy, title: str) -> None:
     columns = ("P", "P_without_worst10", "mean_wait_model", "p95_wait_model")
     heads = ("policy", "P, s", "P without\n10 worst, s", "mean\nwait, s", "p95\nwait, s", "skill")
     first = site.results[site.best].summary()
@@ -230,7 +227,7 @@ def _print_site(site: SiteAdequacy, title: str) -> None:
     shown = None if math.isnan(baseline) else round(baseline)
     rows.append(("mean of each width", shown, None, None, None, "0.00"))
     emit_table(f"{title} on {site.observed.cluster.procs} processors", rows, heads)
-    out().print(site.sentence(), markup=False)
+    say(site.sentence())
 
 
 def _write_events(folder: Path, log: Any, result: Adequacy) -> None:  # noqa: ANN401
@@ -244,12 +241,8 @@ def _write_events(folder: Path, log: Any, result: Adequacy) -> None:  # noqa: AN
     remark(f"event logs in {', '.join(str(folder / name) for name in sides)}")
 
 
-def _draw(result: Adequacy, folder: Path) -> None:
-    from onega.figures.export import write_html
-
+def _figures(result: Adequacy) -> dict[str, Any]:
     if not result.defined:
         remark("no figures: the measure is undefined")
-        return
-    drawn = {kind: result.plot(kind) for kind in result.figure_kinds()}
-    path = write_html(drawn, folder / "adequacy.html", title=" and ".join(result.names))
-    remark(f"{len(drawn)} figures in {path}")
+        return {}
+    return {kind: result.plot(kind) for kind in result.figure_kinds()}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onega.cli.console import emit_json, fail, remark
+from onega.cli.console import emit, fail, remark
 from onega.cli.options import (
     FromOption,
     JsonOption,
@@ -85,18 +86,12 @@ def golden(
     if check is not None:
         rows = read_golden(whole(check).decode("utf-8", "replace").splitlines(), str(check))[1]
         found = hold_against(schedule, rows)
-        if json:
-            emit_json({**numbers, **found.summary()})
-        else:
-            print(_told(found))
+        emit({**numbers, **found.summary()}, partial(print, _sentence(found)), json=json)
         raise typer.Exit(0 if found.same else 1)
     if out is not None:
         write_text(out, made.text)
         remark(f"{out}: {len(schedule)} jobs, sha256 of the rows {made.sha256}")
-    if json:
-        emit_json(numbers)
-    elif out is None:
-        print(made.text, end="")
+    emit(numbers, partial(print, made.text if out is None else "", end=""), json=json)
 
 
 def _schedule(
@@ -122,7 +117,7 @@ def _schedule(
     return simulate(jobs, log.meta.procs, policy, **how), report.dropped  # type: ignore[arg-type]
 
 
-def _told(found: GoldenDifference) -> str:
+def _sentence(found: GoldenDifference) -> str:
     """Say in words how far another schedule is from ours."""
     words = f"{found.equal} of {found.jobs} jobs have the same start and end"
     if found.differs is not None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, out, progress, remark, remark_report
-from onega.cli.options import FromOption, JsonOption, SeedOption, TraceArgument, read_trace
+from onega.cli.console import emit, emit_table, progress, remark, remark_report, say
+from onega.cli.options import FromOption, JsonOption, SeedOption, TraceArgument, option, read_trace
 
 if TYPE_CHECKING:
     from onega.comparison.adequacy.experiment import ModelTable
@@ -26,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 def virtual(
     trace: TraceArgument,
-    procs: Annotated[int, typer.Option("--procs", metavar="C", min=1, help="Virtual processors.")],
+    procs: Annotated[int, option("--procs", "C", "Virtual processors.", min=1)],
     output: Annotated[
         Path, typer.Option("-o", "--out", metavar="DIR", help="Everything is written here.")
     ],
@@ -116,12 +117,8 @@ def virtual(
         names = [name.strip() for name in models.split(",") if name.strip()]
         table = compare_with_models(result, names, rng=seed)
         write_table(table.rows, output / "models.csv")
-    if json:
-        emit_json(result.summary() | ({} if table is None else table.summary()))
-    else:
-        _print(result, trace.name)
-        if table is not None:
-            _print_models(table)
+    numbers = result.summary() | ({} if table is None else table.summary())
+    emit(numbers, partial(_screen, result, trace.name, table), json=json)
     remark(f"runs, stream, overheads and report in {output}")
 
 
@@ -147,7 +144,13 @@ def _terminated(number: int, frame: FrameType | None) -> NoReturn:
     sys.exit(128 + number)
 
 
-def _print(result: VirtualResult, title: str) -> None:
+def _screen(result: VirtualResult, title: str, models: ModelTable | None) -> None:
+    _emit_runs(result, title)
+    if models is not None:
+        _emit_models(models)
+
+
+def _emit_runs(result: VirtualResult, title: str) -> None:
     figures = result.summary()
     rows = []
     for number in range(1, len(result.runs) + 1):
@@ -175,10 +178,10 @@ def _print(result: VirtualResult, title: str) -> None:
     emit_table(title, prefixes, columns)
     values = f", {figures['P_ideal_min']:.4g} to {figures['P_ideal_max']:.4g} s" if several else ""
     many = f"mean of {len(result.pairs)} pairs{values}" if several else "one pair"
-    out().print(f"P_ideal = {result.ideal:.4g} s ({many})", markup=False)
+    say(f"P_ideal = {result.ideal:.4g} s ({many})")
 
 
-def _print_models(table: ModelTable) -> None:
+def _emit_models(table: ModelTable) -> None:
     rows = [
         tuple(
             row[key] for key in ("model", "overheads", "P", "P_min", "P_max", "P_own", "mean_wait")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit_json, out, remark
+from onega.cli.console import emit, out, remark
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ReadOptions,
     TraceArgument,
+    option,
     remark_findings,
 )
 from onega.core.errors import MachineError, SimulationError, name_some
@@ -52,10 +54,7 @@ def init(
     if os.path.lexists(file):
         raise SimulationError(f"{file} is there already; it is left as it is")
     write_text(file, make_template())
-    if json:
-        emit_json({"path": str(file)})
-    else:
-        typer.echo(str(file))
+    emit({"path": str(file)}, partial(print, file), json=json)
     remark(f"edit it, then: onega cluster check {file} TRACE")
 
 
@@ -65,7 +64,7 @@ def check(
     *,
     demands: Annotated[
         Path | None,
-        typer.Option("--demands", metavar="FILE", help="What jobs need: job, gpus, licences, …"),
+        option("--demands", "FILE", "What jobs need: job, gpus, licences, …"),
     ] = None,
     json: JsonOption = False,
     reading: ReadOptions,
@@ -76,7 +75,7 @@ def check(
     than any node has, beyond a limit, or that a power cap never lets start. Exits with code 2 if
     there are any.
     """
-    from onega.core.machine.settings.making import make_cluster
+    from onega.core.machine.settings.making import make_cluster, with_size
     from onega.core.machine.settings.reading import read_settings
     from onega.simulation.machine.machine import find_misfits
     from onega.traces.cleaning import simulable
@@ -85,19 +84,15 @@ def check(
     settings = read_settings(file)
     wants = None if demands is None else read_table(demands)
     log = reading.read(trace)
-    if not settings.keys() & {"procs", "nodes", "partitions"} and log.meta.procs:
-        settings["procs"] = log.meta.procs
     try:
-        machine = make_cluster(settings)
+        machine = make_cluster(with_size(settings, log.meta.procs, "write procs = N"))
     except SimulationError as error:
         raise MachineError(f"{file}: {error}") from None
     jobs, report = simulable(log)
     remark_findings(str(trace), report)
     found = find_misfits(jobs, machine, demands=wants)
-    if json:
-        emit_json(_numbers(machine, len(jobs), found))
-    else:
-        _print(machine, len(jobs), found)
+    numbers = _numbers(machine, len(jobs), found)
+    emit(numbers, partial(_screen, machine, len(jobs), found), json=json)
     if found:
         raise typer.Exit(DOES_NOT_FIT)
 
@@ -115,7 +110,7 @@ def _numbers(machine: Cluster, jobs: int, found: Sequence[Misfit]) -> dict[str, 
     }
 
 
-def _print(machine: Cluster, jobs: int, found: Sequence[Misfit]) -> None:
+def _screen(machine: Cluster, jobs: int, found: Sequence[Misfit]) -> None:
     console = out()
     if not found:
         console.print(f"all {jobs:,} jobs fit {machine.procs:,} processors", soft_wrap=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
-from onega.cli.console import FigurePage, emit, emit_table, out, progress
+from onega.cli.console import FigurePage, emit, emit_table, progress, say
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -18,21 +19,15 @@ from onega.cli.options import (
     SeedOption,
     TraceArgument,
     figures_option,
+    option,
 )
 from onega.cli.scheduling.experiment_options import (
-    DaskOption,
-    JobsOption,
+    ClusterOption,
     KnowledgeOption,
     LimitsOption,
-    ModelOption,
-    ReplicatesOption,
-    ResampleOption,
-    ThreadsOption,
-    WarmupOption,
-    WorkersOption,
-    chosen_workers,
+    ReplicateOptions,
+    WorkerOptions,
     listed,
-    read_source,
 )
 from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
 
@@ -50,45 +45,33 @@ def compare_policies(
     *,
     policies: Annotated[
         str,
-        typer.Option(
-            "--policies",
-            metavar="P,P,…",
-            help="Policies to compare; differences are from the first.",
-        ),
+        option("--policies", "P,P,…", "Policies to compare; differences are from the first."),
     ] = "fcfs,easy,spf+easy,conservative",
     procs: ProcsOption = None,
     measure: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--measure",
-            metavar="M",
-            help="mean(wait), p95(wait), share(wait>1h), utilisation, …; may be repeated.",
+            "M",
+            "mean(wait), p95(wait), share(wait>1h), utilisation, …; may be repeated.",
         ),
     ] = None,
     knowledge: KnowledgeOption = None,
     enforce_limits: LimitsOption = False,
-    cluster: Annotated[
-        Path | None, typer.Option("--cluster", metavar="FILE.toml", help="The machine from a file.")
-    ] = None,
+    cluster: ClusterOption = None,
     overheads: OverheadsOption = None,
-    replicates: ReplicatesOption = 40,
+    replicating: ReplicateOptions,
     until: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--until",
-            metavar="PRECISION",
-            help='Stop when the mean over replicates is known: "ci(mean(wait)) < 5%".',
-            rich_help_panel="Replicates",
+            "PRECISION",
+            'Stop when the mean over replicates is known: "ci(mean(wait)) < 5%".',
+            "Replicates",
         ),
     ] = None,
-    resample: ResampleOption = "weeks",
-    model: ModelOption = None,
-    jobs: JobsOption = None,
-    warmup: WarmupOption = None,
-    level: Annotated[float, typer.Option("--level", metavar="P", help="Of intervals.")] = 0.95,
-    threads: ThreadsOption = None,
-    workers: WorkersOption = None,
-    dask: DaskOption = None,
+    level: Annotated[float, option("--level", "P", "Of intervals.")] = 0.95,
+    working: WorkerOptions,
     seed: SeedOption = None,
     figures: Annotated[Path | None, figures_option("compare-policies")] = None,
     json: JsonOption = False,
@@ -103,7 +86,7 @@ def compare_policies(
     from onega.experiment.replicates.replicates import MEASURES
 
     names = listed("--policies", policies)
-    read = read_source(trace, reading, model=model, jobs=jobs)
+    read = replicating.read(trace, reading)
     flags = MachineFlags(procs=procs, cluster=cluster, overheads=overheads)
     machine = build_cluster(flags, read.log.meta.procs)
     options: dict[str, Any] = {"knowledge": knowledge, "enforce_limits": enforce_limits}
@@ -112,32 +95,27 @@ def compare_policies(
             read.source,
             machine,
             names,
-            replicates=replicates,
+            replicates=replicating.replicates,
             until=until,
             measures=measure or MEASURES,
-            resample=resample,  # type: ignore[arg-type]
+            resample=replicating.resample,  # type: ignore[arg-type]
             jobs=read.jobs,
-            warmup=warmup,
+            warmup=replicating.warmup,
             confidence=level,
             rng=seed,
-            workers=chosen_workers(threads, workers, dask),
+            workers=working.chosen(),
             progress=tell,
             **options,
         )
     emit(
         {"procs": machine.procs, **result.summary()},
-        lambda: _speak(result, machine.procs),
+        partial(_screen, result, machine.procs),
         json=json,
-        figures=FigurePage(
-            figures,
-            "compare-policies",
-            "Policies compared",
-            lambda: {kind: result.plot(kind) for kind in result.figure_kinds()},
-        ),
+        figures=FigurePage(figures, "compare-policies", "Policies compared", result),
     )
 
 
-def _speak(result: PolicyComparison, procs: int) -> None:
+def _screen(result: PolicyComparison, procs: int) -> None:
     """Print a table for each measure: the log's own figures apart from those of replicates."""
     found = result.replicates
     percent = f"{100 * found.level:g} %"
@@ -155,9 +133,7 @@ def _speak(result: PolicyComparison, procs: int) -> None:
             columns = ("", "on the log", f"minus {first}")
         title = f"{measure.words}{f', {unit}' if unit else ''}"
         emit_table(title, rows, columns)
-    out().print(_key(result, procs, percent), markup=False)
-    for line in notes(result):
-        out().print(line, markup=False)
+    say(_key(result, procs, percent), *notes(result))
 
 
 def _key(result: PolicyComparison, procs: int, percent: str) -> str:

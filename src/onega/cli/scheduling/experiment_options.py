@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from onega.cli.console import remark
-from onega.cli.options import ReadOptions
+from onega.cli.options import ReadOptions, option
 from onega.core.errors import ExperimentError
 
 if TYPE_CHECKING:
@@ -18,96 +19,47 @@ if TYPE_CHECKING:
 
 _REPLICATES = "Replicates"
 
-ReplicatesOption = Annotated[
-    int,
-    typer.Option(
-        "-n",
-        "--replicates",
-        metavar="N",
-        min=1,
-        help="Workloads to run everything on (at most).",
-        rich_help_panel=_REPLICATES,
-    ),
-]
-ResampleOption = Annotated[
-    str,
-    typer.Option(
-        "--resample",
-        metavar="BY",
-        help="weeks, users, or none: the log as it is, once.",
-        rich_help_panel=_REPLICATES,
-    ),
-]
-ModelOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--model",
-        metavar="MODEL.json",
-        help="Draw workloads from a model that onega fit wrote, instead of resampling the log.",
-        rich_help_panel=_REPLICATES,
-    ),
-]
-JobsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--jobs",
-        metavar="N",
-        min=1,
-        help="With --model: jobs to a workload; as many as the log has by default.",
-        rich_help_panel=_REPLICATES,
-    ),
-]
-WarmupOption = Annotated[
-    str | None,
-    typer.Option(
-        "--warmup",
-        metavar="RULE",
-        help="Leave out the beginning of runs: mser5, or a time such as 2d.",
-        rich_help_panel=_REPLICATES,
-    ),
-]
 KnowledgeOption = Annotated[
     str | None,
-    typer.Option(
-        "--knowledge",
-        metavar="K",
-        help="What scheduler and rate control know: estimate or runtime.",
-    ),
+    option("--knowledge", "K", "What scheduler and rate control know: estimate or runtime."),
 ]
 LimitsOption = Annotated[
     bool, typer.Option("--enforce-limits", help="End jobs at their estimates.")
 ]
+ClusterOption = Annotated[Path | None, option("--cluster", "FILE.toml", "The machine from a file.")]
 
 
-ThreadsOption = Annotated[
-    int | None,
-    typer.Option("--threads", metavar="N", min=1, help="Threads; as many as cores."),
-]
+ThreadsOption = Annotated[int | None, option("--threads", "N", "Threads; as many as cores.", min=1)]
 WorkersOption = Annotated[
-    int | None,
-    typer.Option("--workers", metavar="N", min=1, help="Processes instead of threads."),
-]
-DaskOption = Annotated[
-    str | None,
-    typer.Option("--dask", metavar="ADDRESS", help="A Dask scheduler: tcp://host:8786."),
+    int | None, option("--workers", "N", "Processes instead of threads.", min=1)
 ]
 
 
-def chosen_workers(threads: int | None, processes: int | None, dask: str | None) -> Workers:
-    """Return who does the runs: threads unless something else is said."""
-    if sum(one is not None for one in (threads, processes, dask)) > 1:
-        raise ExperimentError("give one of --threads, --workers and --dask")
-    if processes is not None:
-        from onega.experiment.workers.processes import Processes
+@dataclass(frozen=True, slots=True)
+class WorkerOptions:
+    """What does the runs: threads unless something else is given."""
 
-        return Processes(processes)
-    if dask is not None:
-        from onega.experiment.workers.dask import Dask
+    threads: ThreadsOption = None
+    workers: WorkersOption = None
+    dask: Annotated[
+        str | None, option("--dask", "ADDRESS", "A Dask scheduler: tcp://host:8786.")
+    ] = None
 
-        return Dask(dask)
-    from onega.experiment.workers.workers import Threads
+    def chosen(self) -> Workers:
+        """Return the workers; refuse two kinds of them."""
+        if sum(one is not None for one in (self.threads, self.workers, self.dask)) > 1:
+            raise ExperimentError("give one of --threads, --workers and --dask")
+        if self.workers is not None:
+            from onega.experiment.workers.processes import Processes
 
-    return Threads(threads)
+            return Processes(self.workers)
+        if self.dask is not None:
+            from onega.experiment.workers.dask import Dask
+
+            return Dask(self.dask)
+        from onega.experiment.workers.workers import Threads
+
+        return Threads(self.threads)
 
 
 class Replicated(NamedTuple):
@@ -118,29 +70,75 @@ class Replicated(NamedTuple):
     jobs: int | None
 
 
-def read_source(
-    trace: Path, reading: ReadOptions, *, model: Path | None, jobs: int | None
-) -> Replicated:
-    """Read the log, leave out what can't be simulated (and say so), and the model if one is named.
+@dataclass(frozen=True, slots=True)
+class ReplicateOptions:
+    """How many workloads there are, and where they come from."""
 
-    The result's source is the log, to be resampled, or the model, to be sampled.
-    """
-    from onega.traces.cleaning import simulable
+    replicates: Annotated[
+        int,
+        typer.Option(
+            "-n",
+            "--replicates",
+            metavar="N",
+            min=1,
+            help="Workloads to run everything on (at most).",
+            rich_help_panel=_REPLICATES,
+        ),
+    ] = 40
+    resample: Annotated[
+        str,
+        option("--resample", "BY", "weeks, users, or none: the log as it is, once.", _REPLICATES),
+    ] = "weeks"
+    model: Annotated[
+        Path | None,
+        option(
+            "--model",
+            "MODEL.json",
+            "Draw workloads from a model that onega fit wrote, instead of resampling the log.",
+            _REPLICATES,
+        ),
+    ] = None
+    jobs: Annotated[
+        int | None,
+        option(
+            "--jobs",
+            "N",
+            "With --model: jobs to a workload; as many as the log has by default.",
+            _REPLICATES,
+            min=1,
+        ),
+    ] = None
+    warmup: Annotated[
+        str | None,
+        option(
+            "--warmup",
+            "RULE",
+            "Leave out the beginning of runs: mser5, or a time such as 2d.",
+            _REPLICATES,
+        ),
+    ] = None
 
-    log = reading.read(trace)
-    usable, report = simulable(log)
-    if report.dropped:
-        remark(
-            f"left out {report.dropped} of {len(log)} jobs that can't be simulated: "
-            "no positive width or run time"
-        )
-    if model is None:
-        if jobs is not None:
-            raise ExperimentError("--jobs is for --model; a resample is as long as its log")
-        return Replicated(usable, usable, None)
-    from onega.models.base import load
+    def read(self, trace: Path, reading: ReadOptions) -> Replicated:
+        """Read the log, leave out what can't be simulated (and say so), and the model if any.
 
-    return Replicated(usable, load(model), jobs or len(usable))
+        The result's source is the log, to be resampled, or the model, to be sampled.
+        """
+        from onega.traces.cleaning import simulable
+
+        log = reading.read(trace)
+        usable, report = simulable(log)
+        if report.dropped:
+            remark(
+                f"left out {report.dropped} of {len(log)} jobs that can't be simulated: "
+                "no positive width or run time"
+            )
+        if self.model is None:
+            if self.jobs is not None:
+                raise ExperimentError("--jobs is for --model; a resample is as long as its log")
+            return Replicated(usable, usable, None)
+        from onega.models.base import load
+
+        return Replicated(usable, load(self.model), self.jobs or len(usable))
 
 
 def listed(flag: str, text: str) -> list[str]:

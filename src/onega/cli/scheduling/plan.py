@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import FigurePage, emit, emit_table, out, progress
+from onega.cli.console import FigurePage, emit, emit_table, progress, say
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -19,21 +20,15 @@ from onega.cli.options import (
     option,
 )
 from onega.cli.scheduling.experiment_options import (
-    DaskOption,
-    JobsOption,
+    ClusterOption,
     KnowledgeOption,
     LimitsOption,
-    ModelOption,
     Replicated,
-    ReplicatesOption,
-    ThreadsOption,
-    WarmupOption,
-    WorkersOption,
-    chosen_workers,
+    ReplicateOptions,
+    WorkerOptions,
     listed,
-    read_source,
 )
-from onega.cli.scheduling.plan_energy import EnergyFlags, grid_of, speak_trade_off
+from onega.cli.scheduling.plan_energy import EnergyFlags, grid_of, print_trade_off
 from onega.core.errors import ExperimentError, suggest
 
 if TYPE_CHECKING:
@@ -42,7 +37,6 @@ if TYPE_CHECKING:
     from onega.experiment.planning.planning import Plan
 
 VARIES = ("procs", "nodes", "policy", "load", "energy")
-_ENERGY = "Energy against waiting (--vary energy)"
 
 
 def register(app: typer.Typer) -> None:
@@ -82,59 +76,10 @@ def plan(
     ] = None,
     knowledge: KnowledgeOption = None,
     enforce_limits: LimitsOption = False,
-    cluster: Annotated[Path | None, option("--cluster", "FILE.toml", "The machine.")] = None,
-    replicates: ReplicatesOption = 40,
-    resample: Annotated[
-        str,
-        option("--resample", "BY", "weeks, users, or none: the log as it is.", "Replicates"),
-    ] = "weeks",
-    model: ModelOption = None,
-    jobs: JobsOption = None,
-    warmup: WarmupOption = None,
-    rates: Annotated[
-        str | None, option("--rates", "R,R[;R,R…]", "Low and high rate; several sets.", _ENERGY)
-    ] = None,
-    rate_control: Annotated[
-        str, option("--rate-control", "KIND", "workload or queue.", _ENERGY)
-    ] = "workload",
-    k: Annotated[
-        str | None,
-        option("--k", "K,…", "One threshold both ways: a list, or FROM:TO:STEP.", _ENERGY),
-    ] = None,
-    k_low: Annotated[
-        str | None, option("--k-low", "K,…", "Where to slow down; with --k-high.", _ENERGY)
-    ] = None,
-    k_high: Annotated[
-        str | None, option("--k-high", "K,…", "Above which to speed up.", _ENERGY)
-    ] = None,
-    power_busy: Annotated[
-        str | None, option("--power-busy", "W,W[;…]", "Busy watts at each rate.", _ENERGY)
-    ] = None,
-    power_idle: Annotated[
-        str | None, option("--power-idle", "W,W[;…]", "Idle watts at each rate.", _ENERGY)
-    ] = None,
-    sleep_after: Annotated[
-        str | None,
-        option("--sleep-after", "T,…", "Idle processors sleep after: never,10m,1h.", _ENERGY),
-    ] = None,
-    sleep_power: Annotated[
-        float | None, option("--sleep-power", "W", "Of a processor asleep.", _ENERGY)
-    ] = None,
-    wake_delay: Annotated[
-        str | None, option("--wake-delay", "T", "From being needed to ready: 90s.", _ENERGY)
-    ] = None,
-    wake_power: Annotated[
-        float | None, option("--wake-power", "W", "While waking up.", _ENERGY)
-    ] = None,
-    cost: Annotated[
-        str, option("--cost", "M", "What to save: window_mean_power, energy, ….", _ENERGY)
-    ] = "window_mean_power",
-    pain: Annotated[
-        str, option("--pain", "M", "At whose expense: mean(wait), mean_workload, …", _ENERGY)
-    ] = "mean(wait)",
-    threads: ThreadsOption = None,
-    workers: WorkersOption = None,
-    dask: DaskOption = None,
+    cluster: ClusterOption = None,
+    replicating: ReplicateOptions,
+    energy: EnergyFlags,
+    working: WorkerOptions,
     seed: SeedOption = None,
     figures: Annotated[Path | None, figures_option("plan")] = None,
     json: JsonOption = False,
@@ -148,22 +93,20 @@ def plan(
     vary = vary or _looked_for(cluster)
     if vary.partition(":")[0] not in VARIES:
         raise ExperimentError(f"can't vary {vary!r}; {suggest(vary, VARIES)}")
-    given = {name: value for name, value in locals().items() if name in EnergyFlags.__slots__}
-    flags = EnergyFlags(**given)
-    flags.check(vary)
+    energy.check(vary)
     if vary == "energy" and load != 1:
         raise ExperimentError("--load is for --vary procs, nodes or policy; got --vary energy")
     if vary != "energy" and not target:
         raise ExperimentError('give what has to hold, e.g. --target "p95(wait)<1h"')
-    read = read_source(trace, reading, model=model, jobs=jobs)
+    read = replicating.read(trace, reading)
     how: dict[str, Any] = {
-        "replicates": replicates,
+        "replicates": replicating.replicates,
         "confidence": confidence,
-        "resample": resample,
+        "resample": replicating.resample,
         "jobs": read.jobs,
-        "warmup": warmup,
+        "warmup": replicating.warmup,
         "rng": seed,
-        "workers": chosen_workers(threads, workers, dask),
+        "workers": working.chosen(),
         "knowledge": knowledge,
         "enforce_limits": enforce_limits,
     }
@@ -172,14 +115,15 @@ def plan(
     result: Plan | TradeOff
     if vary == "energy":
         assert machine is not None
-        axes = {"cost": cost, "objective": pain, "target": target or None}
-        result = _trade_off(read, grid_of(flags, machine.procs), names, axes | how)
+        axes = {"cost": energy.cost, "objective": energy.pain, "target": target or None}
+        result = _trade_off(read, grid_of(energy, machine.procs), names, axes | how)
     else:
         assert target
         what: dict[str, Any] = {"vary": vary, "load": load, "most": most}
         what |= {"cluster": machine, "policy": names}
         result = _plan(read, target, what | how)
-    _tell(result, json=json, figures=figures)
+    page = FigurePage(figures, "plan", "Plan", result)
+    emit(result.summary(), partial(_screen, result), json=json, figures=page)
     if result.met is False:
         raise typer.Exit(1)
 
@@ -222,22 +166,12 @@ def _trade_off(
         return trade_off(read.source, machines, names[0] if names else "easy", progress=tell, **how)
 
 
-def _tell(result: Plan | TradeOff, *, json: bool, figures: Path | None) -> None:
+def _screen(result: Plan | TradeOff) -> None:
     from onega.experiment.planning.pareto import TradeOff
 
-    def screen() -> None:
-        if isinstance(result, TradeOff):
-            speak_trade_off(result)
-        else:
-            _speak(result)
-
-    page = FigurePage(
-        figures, "plan", "Plan", lambda: {kind: result.plot(kind) for kind in result.figure_kinds()}
-    )
-    emit(result.summary(), screen, json=json, figures=page)
-
-
-def _speak(result: Plan) -> None:
+    if isinstance(result, TradeOff):
+        print_trade_off(result)
+        return
     heads = {"procs": "processors", "nodes": "nodes", "load": "times the load", "policy": "policy"}
     columns = [heads[result.vary]]
     columns += ["replicates", *(str(target.measure) for target in result.targets)]
@@ -251,5 +185,4 @@ def _speak(result: Plan) -> None:
         row += [None if result.rule == "value" else f"{100 * trial.joint:.3g} %", trial.met]
         rows.append(row)
     emit_table(f"Places tried for {result.target}", rows, [*columns, "holds in", "met"])
-    for sentence in result.sentences():
-        out().print(sentence, markup=False)
+    say(*result.sentences())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from onega.cli.console import emit_table, out
+from onega.cli.console import emit_table, say
+from onega.cli.options import option
 from onega.cli.scheduling.experiment_options import listed
 from onega.core.errors import ExperimentError, SimulationError
 from onega.core.units import duration
@@ -21,25 +22,58 @@ MOST_MACHINES = 2000
 """More is a slip of the step, or work for ``onega sweep``."""
 
 
+_PANEL = "Energy against waiting (--vary energy)"
+
+
 @dataclass(frozen=True, slots=True)
 class EnergyFlags:
-    """What was said on the command line; None where nothing was."""
+    """What was said on the command line of ``--vary energy``; None where nothing was."""
 
-    rates: str | None = None
-    k: str | None = None
-    k_low: str | None = None
-    k_high: str | None = None
-    power_busy: str | None = None
-    power_idle: str | None = None
-    sleep_after: str | None = None
-    sleep_power: float | None = None
-    wake_delay: str | None = None
-    wake_power: float | None = None
-    rate_control: str = "workload"
+    rates: Annotated[
+        str | None, option("--rates", "R,R[;R,R…]", "Low and high rate; several sets.", _PANEL)
+    ] = None
+    rate_control: Annotated[str, option("--rate-control", "KIND", "workload or queue.", _PANEL)] = (
+        "workload"
+    )
+    k: Annotated[
+        str | None,
+        option("--k", "K,…", "One threshold both ways: a list, or FROM:TO:STEP.", _PANEL),
+    ] = None
+    k_low: Annotated[
+        str | None, option("--k-low", "K,…", "Where to slow down; with --k-high.", _PANEL)
+    ] = None
+    k_high: Annotated[str | None, option("--k-high", "K,…", "Above which to speed up.", _PANEL)] = (
+        None
+    )
+    power_busy: Annotated[
+        str | None, option("--power-busy", "W,W[;…]", "Busy watts at each rate.", _PANEL)
+    ] = None
+    power_idle: Annotated[
+        str | None, option("--power-idle", "W,W[;…]", "Idle watts at each rate.", _PANEL)
+    ] = None
+    sleep_after: Annotated[
+        str | None,
+        option("--sleep-after", "T,…", "Idle processors sleep after: never,10m,1h.", _PANEL),
+    ] = None
+    sleep_power: Annotated[
+        float | None, option("--sleep-power", "W", "Of a processor asleep.", _PANEL)
+    ] = None
+    wake_delay: Annotated[
+        str | None, option("--wake-delay", "T", "From being needed to ready: 90s.", _PANEL)
+    ] = None
+    wake_power: Annotated[float | None, option("--wake-power", "W", "While waking up.", _PANEL)] = (
+        None
+    )
+    cost: Annotated[
+        str, option("--cost", "M", "What to save: window_mean_power, energy, ….", _PANEL)
+    ] = "window_mean_power"
+    pain: Annotated[
+        str, option("--pain", "M", "At whose expense: mean(wait), mean_workload, …", _PANEL)
+    ] = "mean(wait)"
 
     def check(self, vary: str) -> None:
         """Refuse flags that would have no effect, and a question that lacks something."""
-        names = [name for name in self.__slots__ if name != "rate_control"]
+        names = [one.name for one in fields(self) if one.default is None]
         given = [_flag(name) for name in names if getattr(self, name) is not None]
         if vary != "energy":
             if given:
@@ -151,7 +185,7 @@ def _numbers(flag: str, text: str) -> list[float]:
     return [float(value) for value in np.arange(first, last + step / 2, step)]
 
 
-def speak_trade_off(result: TradeOff) -> None:
+def print_trade_off(result: TradeOff) -> None:
     """Print the front and the choices."""
     table = result.to_polars()
     front = result.front()
@@ -160,18 +194,17 @@ def speak_trade_off(result: TradeOff) -> None:
         if row["machine"] not in front and not row["choice"]:
             continue
         cells: list[Any] = [row["machine"]]
-        for measure in (result.cost, result.pain):
+        for measure in (result.cost, result.objective):
             key = f"{measure.key}_change"
             ends = f"{100 * row[f'{key}_low']:+.1f}..{100 * row[f'{key}_high']:+.1f}"
             cells += [measure.show(row[measure.key]), f"{100 * row[key]:+.1f} % ({ends})"]
         rows.append((*cells, row["met"], row["choice"]))
     columns = ["machine"]
-    for measure in (result.cost, result.pain):
+    for measure in (result.cost, result.objective):
         columns += [measure.words, f"change ({100 * result.confidence:g} %)"]
     title = f"The front: {len(front)} of {len(result.names)} machines"
     emit_table(title, rows, [*columns, "met", "choice"])
-    for sentence in sentences(result):
-        out().print(sentence, markup=False)
+    say(*sentences(result))
 
 
 def sentences(result: TradeOff) -> list[str]:
@@ -182,7 +215,7 @@ def sentences(result: TradeOff) -> list[str]:
     for what, name in result.choices().items():
         changes = (
             f"{100 * table[name][f'{one.key}_change']:+.1f} % {one.words}"
-            for one in (result.cost, result.pain)
+            for one in (result.cost, result.objective)
         )
         lines.append(f"{what}: {name} ({', '.join(changes)} against {first}).")
     if result.met is False:

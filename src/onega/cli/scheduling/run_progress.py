@@ -21,8 +21,8 @@ EVERY: Final = 30.0
 def runs_progress(description: str, *, silent: bool = False) -> Iterator[Callable[[Tally], None]]:
     """Show runs done, their rate and the time left.
 
-    On a terminal a bar; otherwise, unless ``silent`` (there is nobody to read them beside
-    ``--json``), a plain line every half minute.
+    On a terminal a bar; otherwise, unless ``silent`` (beside ``--json`` no one reads
+    them), a plain line every half minute.
     """
     if is_quiet() or (silent and not err().is_terminal):
         yield lambda tally: None
@@ -49,7 +49,7 @@ def _bar(description: str) -> Iterator[Callable[[Tally], None]]:
 
         def tell(tally: Tally) -> None:
             there = tally.before + tally.done
-            bar.update(task, total=tally.total, completed=there, words=words(tally))
+            bar.update(task, total=tally.total, completed=there, words=tally_sentence(tally))
 
         yield tell
 
@@ -65,10 +65,10 @@ class _Lines:
         now = time.monotonic()
         if now - self._said >= EVERY:
             self._said = now
-            remark(f"{self._description}: {words(tally)}")
+            remark(f"{self._description}: {tally_sentence(tally)}")
 
 
-def words(tally: Tally) -> str:
+def tally_sentence(tally: Tally) -> str:
     """Say how far it is: ``120 of 200 runs, 14.2 a second, 5.6 s left``."""
     parts = [f"{tally.before + tally.done:,} of {tally.total:,} runs"]
     if tally.done:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, remark, warnings_as_remarks
-from onega.cli.options import JsonOption, figures_option
-from onega.cli.scheduling.experiment_options import (
-    DaskOption,
-    ThreadsOption,
-    WorkersOption,
-    chosen_workers,
-)
+from onega.cli.console import FigurePage, emit, emit_table, remark, warnings_as_remarks
+from onega.cli.grouping import grouped
+from onega.cli.options import JsonOption, figures_option, option
+from onega.cli.scheduling.experiment_options import WorkerOptions
 from onega.cli.scheduling.run_progress import runs_progress
 from onega.core.errors import ExperimentError
 from onega.core.units import humanise_seconds
@@ -36,7 +33,7 @@ SHOWN = 5
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("sweep")(sweep)
+    app.command("sweep")(grouped(sweep))
 
 
 def sweep(
@@ -52,19 +49,15 @@ def sweep(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many runs, and how long; write nothing.")
     ] = False,
-    status: Annotated[
-        Path | None, typer.Option("--status", metavar="DIR", help="Say how far a sweep is.")
-    ] = None,
-    threads: ThreadsOption = None,
-    workers: WorkersOption = None,
-    dask: DaskOption = None,
+    status: Annotated[Path | None, option("--status", "DIR", "Say how far a sweep is.")] = None,
+    working: WorkerOptions,
     replace_spec: Annotated[
         bool,
         typer.Option("--replace-spec", help="Go on in DIR with a changed spec; keep common runs."),
     ] = False,
     table: Annotated[
         Path | None,
-        typer.Option("--table", metavar="FILE", help="Write all runs to FILE.csv or .parquet."),
+        option("--table", "FILE", "Write all runs to FILE.csv or .parquet."),
     ] = None,
     figures: Annotated[Path | None, figures_option("sweep")] = None,
     json: JsonOption = False,
@@ -82,15 +75,15 @@ def sweep(
         raise ExperimentError("what is to be swept? give SPEC.toml, or --status DIR")
     if out is None and not dry_run:
         raise ExperimentError("where shall the runs be kept? give -o DIR, or --dry-run")
-    who = chosen_workers(threads, workers, dask)
+    workers = working.chosen()
     _check_table(table)
     with warnings_as_remarks():
         plan = _prepared(spec)
         if dry_run:
-            _say_estimate(_estimate(plan, out), who, json=json)
+            _emit_estimate(_estimate(plan, out), workers, json=json)
             return
         assert out is not None
-        found = _run(plan, out, who, replace_spec=replace_spec, silent=json)
+        found = _run(plan, out, workers, replace_spec=replace_spec, silent=json)
     for problem in found.problems[:SHOWN]:
         remark(problem)
     if len(found.problems) > SHOWN:
@@ -128,50 +121,52 @@ def _estimate(plan: Prepared, out: Path | None) -> Estimate:
     return estimate(plan, finished=() if out is None else stored_keys(out))
 
 
-def _say_estimate(found: Estimate, who: Workers, *, json: bool) -> None:
-    """Say what a sweep would cost on these workers; on a Dask cluster, in core time."""
+def _emit_estimate(found: Estimate, workers: Workers, *, json: bool) -> None:
+    """Tell what a sweep would cost on these workers; on a Dask cluster, in core time."""
     from onega.experiment.workers.dask import Dask
     from onega.experiment.workers.workers import cores
 
-    count = None if isinstance(who, Dask) else min(getattr(who, "count", None) or cores(), cores())
+    count = (
+        None
+        if isinstance(workers, Dask)
+        else min(getattr(workers, "count", None) or cores(), cores())
+    )
     seconds = None if count is None else found.core_seconds / count
     numbers = {
         "runs": found.runs,
         "missing": found.missing,
         "seconds_per_run": found.seconds_per_run,
         "core_seconds": found.core_seconds,
-        "workers": str(who),
+        "workers": str(workers),
         "seconds": seconds,
     }
-    if json:
-        emit_json(numbers)
-        return
     rows: list[tuple[str, Any]] = [("runs", found.runs), ("to be made", found.missing)]
     rows.append(("one run takes", f"{humanise_seconds(found.seconds_per_run)} (pilot runs)"))
     rows.append(("on one core", humanise_seconds(found.core_seconds)))
     if count != 1:
         share = "divide by its cores" if seconds is None else humanise_seconds(seconds)
-        rows.append((f"on {who}", share))
-    emit_table("Dry run: nothing was written", rows, ("what", "how much"))
+        rows.append((f"on {workers}", share))
+    table = partial(emit_table, "Dry run: nothing was written", rows, ("what", "how much"))
+    emit(numbers, table, json=json)
 
 
-def _run(plan: Prepared, out: Path, who: Workers, *, replace_spec: bool, silent: bool) -> Sweep:
+def _run(plan: Prepared, out: Path, workers: Workers, *, replace_spec: bool, silent: bool) -> Sweep:
     from onega.experiment.sweep.sweep import run_prepared
 
     with runs_progress("sweeping", silent=silent) as tell:
-        return run_prepared(plan, out, workers=who, replace_spec=replace_spec, on_run=tell)
+        return run_prepared(plan, out, workers=workers, replace_spec=replace_spec, on_run=tell)
 
 
 def _finish(found: Sweep, table: Path | None, figures: Path | None, *, json: bool) -> None:
-    """Say how far the sweep is; write table and figures if asked for."""
-    numbers = found.summary()
+    """Tell how far the sweep is; write table and figures if asked for."""
     if table is not None:
         _write_table(found, table)
-    if figures is not None:
-        _write_figures(found, figures)
-    if json:
-        emit_json(numbers)
-        return
+    FigurePage(figures, "sweep", repr(found)[1:-1], partial(_figures, found)).write()
+    numbers = found.summary()
+    emit(numbers, partial(_screen, found, numbers, advise=table is None), json=json)
+
+
+def _screen(found: Sweep, numbers: dict[str, Any], *, advise: bool) -> None:
     took = numbers["seconds_per_run"]
     rows = [
         ("runs", numbers["runs"]),
@@ -184,14 +179,14 @@ def _finish(found: Sweep, table: Path | None, figures: Path | None, *, json: boo
     ]
     emit_table(f"Sweep in {found.folder}", rows, ("what", "how much"))
     if 0 < numbers["done"] <= SMALL:
-        _print_runs(found)
-    if not json and table is None and numbers["done"]:
+        _emit_runs(found)
+    if advise and numbers["done"]:
         remark(
             f"all runs in one table: --table FILE.csv, or onega.Sweep.load({str(found.folder)!r})"
         )
 
 
-def _print_runs(found: Sweep) -> None:
+def _emit_runs(found: Sweep) -> None:
     """Print the runs of a small sweep: what varies, and a few measures."""
     frame = found.to_polars()
     names = [name for name in MEASURES if name in frame.columns and frame[name].count()]
@@ -235,10 +230,7 @@ def _write_table(found: Sweep, path: Path) -> None:
     remark(f"{frame.height} runs in {path}")
 
 
-def _write_figures(found: Sweep, folder: Path) -> None:
-    from onega.figures.export import write_html
+def _figures(found: Sweep) -> dict[str, Any]:
     from onega.figures.sweep import draw_all
 
-    drawn = draw_all(found)
-    path = write_html(drawn, folder / "sweep.html", title=repr(found)[1:-1])
-    remark(f"{len(drawn)} figures in {path}")
+    return draw_all(found)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onega.cli.console import emit_json, emit_table
+from onega.cli.console import emit, emit_table
 from onega.cli.options import JsonOption
 from onega.core.errors import QueueingError
 from onega.core.units import duration, humanise_seconds
@@ -91,10 +92,8 @@ def hysteresis(
         rates=cluster.rates,
         power=cluster.power,
     )
-    if json:
-        emit_json(result.summary())
-    else:
-        emit_table("Rate by the queue", _rows(result), ("measure", "value"))
+    table = partial(emit_table, "Rate by the queue", _rows(result), ("measure", "value"))
+    emit(result.summary(), table, json=json)
 
 
 def _number(flag: str, text: str) -> float:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, out, remark, remark_report
+from onega.cli.console import FigurePage, emit, emit_table, remark_report, say
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -129,12 +130,14 @@ def limits(
         extra |= {f"finite_{key}": value for key, value in finite.summary().items()}
     if check:
         extra |= _simulated(result, seed)
-    if json:
-        emit_json(result.summary() | extra)
-    else:
-        _speak(result, extra, finite)
-    if figures is not None:
-        _draw(result, finite, figures)
+    emit(
+        result.summary() | extra,
+        partial(_screen, result, extra, finite),
+        json=json,
+        figures=FigurePage(
+            figures, "limits", "Limits and losses", partial(_figures, result, finite)
+        ),
+    )
 
 
 def _widths(text: str | None, reading: ReadOptions) -> Any:  # noqa: ANN401
@@ -191,7 +194,7 @@ def _simulated(result: Limits, seed: int | None) -> dict[str, Any]:
     return answer
 
 
-def _speak(result: Limits, extra: dict[str, Any], finite: Loss | None) -> None:
+def _screen(result: Limits, extra: dict[str, Any], finite: Loss | None) -> None:
     def beside(name: str) -> str:
         if f"simulated_{name}" not in extra:
             return ""
@@ -200,7 +203,7 @@ def _speak(result: Limits, extra: dict[str, Any], finite: Loss | None) -> None:
 
     sentences = result.sentences()
     if result.estimates is not None:  # what happened comes before what a model says
-        out().print(sentences.pop(0), markup=False, style="bold")
+        say(sentences.pop(0), style="bold")
     rows: list[tuple[str, object]] = [
         ("arrival rate, per second", result.arrival_rate),
         ("mean service time", humanise_seconds(1 / result.service_rate)),
@@ -221,21 +224,16 @@ def _speak(result: Limits, extra: dict[str, Any], finite: Loss | None) -> None:
             (f"fewest servers, no queue, loss ≤ {extra['epsilon']:g}", extra["fewest_servers_loss"])
         )
     emit_table("Limits", rows, ("measure", "value"))
-    for sentence in sentences:
-        out().print(sentence, markup=False)
+    say(*sentences)
     if finite is not None:
-        out().print(
+        say(
             f"On {finite.procs:,} servers without a queue {100 * finite.p_loss:.3g} % of the jobs "
-            f"would be lost, {100 * finite.blocking[-1]:.3g} % of the widest.",
-            markup=False,
+            f"would be lost, {100 * finite.blocking[-1]:.3g} % of the widest."
         )
 
 
-def _draw(result: Limits, finite: Loss | None, folder: Path) -> None:
-    from onega.figures.export import write_html
-
+def _figures(result: Limits, finite: Loss | None) -> dict[str, Any]:
     drawn = {kind: result.plot(kind) for kind in result.figure_kinds()}
     if finite is not None:
         drawn |= {kind: finite.plot(kind) for kind in finite.figure_kinds()}
-    path = write_html(drawn, folder / "limits.html", title="Limits and losses")
-    remark(f"{len(drawn)} figures in {path}")
+    return drawn

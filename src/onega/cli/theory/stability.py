@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, out, progress, remark, remark_report
+from onega.cli.console import FigurePage, emit, emit_table, progress, remark_report, say
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -132,14 +133,12 @@ def stability(
     if result.estimates is not None:
         remark_report(result.estimates.report)
     extra = _waiting(result) if waiting else None
-    if json:
-        emit_json(result.summary() | ({} if extra is None else _waiting_keys(extra)))
-    else:
-        _speak(result)
-        if extra is not None:
-            out().print(_waiting_words(extra), markup=False)
-    if figures is not None:
-        _draw(result, figures)
+    emit(
+        result.summary() | ({} if extra is None else _waiting_keys(extra)),
+        partial(_screen, result, extra),
+        json=json,
+        figures=FigurePage(figures, "stability", "Stability", partial(_figures, result)),
+    )
     if result.stable is False:
         raise typer.Exit(1)
 
@@ -151,13 +150,14 @@ def _runtime(text: str | None) -> float | None:
         raise QueueingError(f"--mean-runtime: {error}") from None
 
 
-def _speak(result: Stability) -> None:
+def _screen(result: Stability, extra: Waiting | None) -> None:
     """Print the answer, the table, and the reasons."""
     first, *others = result.sentences()
-    out().print(first, markup=False, style="bold")
+    say(first, style="bold")
     emit_table("Stability", _rows(result), ("measure", "value"))
-    for sentence in others:
-        out().print(sentence, markup=False)
+    say(*others)
+    if extra is not None:
+        say(_waiting_words(extra))
 
 
 def _rows(result: Stability) -> list[tuple[str, object]]:
@@ -224,10 +224,6 @@ def _waiting_words(solved: Waiting) -> str:
     )
 
 
-def _draw(result: Stability, folder: Path) -> None:
-    from onega.figures.export import write_html
-
+def _figures(result: Stability) -> dict[str, Any]:
     kinds = [kind for kind in result.figure_kinds() if kind != "rho" or result.rho is not None]
-    drawn = {kind: result.plot(kind) for kind in kinds}
-    path = write_html(drawn, folder / "stability.html", title="Stability")
-    remark(f"{len(drawn)} figures in {path}")
+    return {kind: result.plot(kind) for kind in kinds}

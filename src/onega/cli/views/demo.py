@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, out, remark
-from onega.cli.options import JsonOption, folder_that_can_be
+from onega.cli.console import emit, emit_table, remark, say
+from onega.cli.options import JsonOption, folder_that_can_be, option
 from onega.core.units import humanise_seconds
 
 if TYPE_CHECKING:
@@ -52,12 +53,7 @@ def demo(
     *,
     folder: Annotated[
         Path,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            callback=folder_that_can_be,
-            help="Where the report is written.",
-        ),
+        option("--out", "DIR", "Where the report is written.", callback=folder_that_can_be),
     ] = Path("onega-demo"),
     json: JsonOption = False,
 ) -> None:
@@ -71,15 +67,8 @@ def demo(
         remark("simulating; half a minute, and longer the first time, when it compiles")
     made = answer(make_jobs())
     path = _write(made, folder)
-    if json:
-        emit_json(_flat(made))
-    else:
-        _print(made)
+    emit(_flat(made), partial(_screen, made), json=json)
     remark(f"the report is {path}")
-    if not json:
-        out().print("\nOn a log of your own (Slurm, PBS, SWF, CSV):")
-        for line in TRY:
-            out().print(f"  {line}", markup=False)
 
 
 def make_jobs() -> Workload:
@@ -115,23 +104,23 @@ def _runs(made: SiteReport) -> dict[str, dict[str, Any]]:
     return {name: found.on_log[name].summary() for name in names}
 
 
-def _print(made: SiteReport) -> None:
+def _screen(made: SiteReport) -> None:
     from onega.cli.logs.describe_screen import print_description
     from onega.queueing.sentences import percent
 
     answers = made.answers
     print_description(answers.description, brief=True)
-    out().print()
+    say("")
     emit_table(f"Three ways to run them on {PROCS} processors", *_table(_runs(made)))
-    out().print(f"\n{_verdict(made)}", markup=False)
-    out().print("\nWould first come, first served keep up?", style="bold")
+    say(f"\n{_verdict(made)}")
+    say("\nWould first come, first served keep up?", style="bold")
     assert answers.stability is not None
-    for sentence in answers.stability.sentences()[:2]:
-        out().print(f"  • {sentence}", markup=False)
+    say(*(f"  • {sentence}" for sentence in answers.stability.sentences()[:2]))
     usable = percent(answers.saturation["easy"].utilisation_at_limit)
-    out().print(f"  • Backfilling, measured the same way, can use {usable} of it.", markup=False)
-    out().print("\nA model of these jobs, to make more of them", style="bold")
-    out().print(f"  • {_model_words(made)}", markup=False)
+    say(f"  • Backfilling, measured the same way, can use {usable} of it.")
+    say("\nA model of these jobs, to make more of them", style="bold")
+    say(f"  • {_model_words(made)}")
+    say("\nOn a log of your own (Slurm, PBS, SWF, CSV):", *(f"  {line}" for line in TRY))
 
 
 def _table(runs: dict[str, dict[str, Any]]) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onega.cli.console import emit_json, progress, remark
+from onega.cli.console import emit, progress, remark
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -16,6 +16,7 @@ from onega.cli.options import (
     TraceArgument,
     WindowOption,
     file_that_can_be,
+    option,
 )
 from onega.core.errors import ExperimentError, suggest
 
@@ -52,12 +53,12 @@ def report(
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option("--format", metavar="F", help="html or md; md without -o goes to the screen."),
+        option("--format", "F", "html or md; md without -o goes to the screen."),
     ] = None,
     procs: ProcsOption = None,
     cluster: Annotated[
         Path | None,
-        typer.Option("--cluster", metavar="TOML", help="The machine: power, rate control, size."),
+        option("--cluster", "TOML", "The machine: power, rate control, size."),
     ] = None,
     node_watts: Annotated[
         str | None,
@@ -84,7 +85,7 @@ def report(
     reading: ReadOptions,
     json: JsonOption = False,
 ) -> None:
-    """Write a report: the load, who makes it, when; how full; what other settings would give.
+    """Write a report: the load, which users make it, when; how full; what other settings give.
 
     One self-contained page that works offline, with interactive figures: stability, policies and
     energy with intervals, and how adequate the simulator and the models given are.
@@ -121,8 +122,7 @@ def report(
             on_step=lambda _what, share: done(share),
         )
     _write(made, output, kind)
-    if json:
-        emit_json(made.summary())
+    emit(made.summary(), lambda: None, json=json)
 
 
 def _format(format: str | None, output: Path | None) -> str:

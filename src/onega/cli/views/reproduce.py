@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, out, progress, remark
+from onega.cli.console import emit, emit_table, progress, remark, say
 from onega.cli.options import (
     ColumnOption,
     FromOption,
@@ -16,12 +17,13 @@ from onega.cli.options import (
     MapOption,
     ProcsOption,
     folder_that_can_be,
+    option,
     read_trace,
 )
 from onega.cli.scheduling.experiment_options import (
     ThreadsOption,
+    WorkerOptions,
     WorkersOption,
-    chosen_workers,
     listed,
 )
 from onega.core.errors import ModelError, SimulationError
@@ -40,7 +42,7 @@ OutputOption = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write a page: .html, or .md."),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random draws.")]
+SeedOption = Annotated[int, option("--seed", "N", "Of random draws.", min=0)]
 
 HELP = (
     "Make the tables and figures of five research documents again, beside the printed values; "
@@ -84,7 +86,7 @@ def song(
         made = reproduce_song(
             logs, replicates=replicates, seed=seed, all_models=all_models, progress=done
         )
-    _tell(made, output, json=json)
+    _emit(made, output, json=json)
 
 
 def rumyantsev_2014(
@@ -102,7 +104,7 @@ def rumyantsev_2014(
     from onega.reproduce.rumyantsev_2014 import reproduce_rumyantsev_2014
 
     log = _optional(trace, format, procs)
-    _tell(reproduce_rumyantsev_2014(log, seed=seed), output, json=json)
+    _emit(reproduce_rumyantsev_2014(log, seed=seed), output, json=json)
 
 
 def rumyantsev_2018(
@@ -126,7 +128,7 @@ def rumyantsev_2018(
         )
     with progress("simulating", total=1.0) as done:
         made = reproduce_rumyantsev_2018(log, seed=seed, progress=done)
-    _tell(made, output, json=json)
+    _emit(made, output, json=json)
 
 
 def limits(
@@ -138,7 +140,7 @@ def limits(
     """Make the examples of tasks that are cut off (Zayats et al. 2024); no log is needed."""
     from onega.reproduce.limits import reproduce_limits
 
-    _tell(reproduce_limits(_optional(trace, format, None)), output, json=json)
+    _emit(reproduce_limits(_optional(trace, format, None)), output, json=json)
 
 
 def adequacy(
@@ -199,7 +201,7 @@ def adequacy(
             slurm=settings,
             progress=done,
         )
-    _tell(made, output, json=json)
+    _emit(made, output, json=json)
 
 
 def models(
@@ -256,11 +258,11 @@ def models(
             replicates=seeds,
             halves=halves,
             seed=seed,
-            workers=chosen_workers(threads, workers, None),
+            workers=WorkerOptions(threads, workers).chosen(),
             progress=done,
         )
     page = output if output is not None and output.suffix in (".html", ".md") else None
-    _tell(made, page, json=json)
+    _emit(made, page, json=json)
     if output is not None and page is None:
         remark("written: " + ", ".join(str(one) for one in write_models(made, table, output)))
 
@@ -277,16 +279,9 @@ def _optional(path: Path | None, format: str | None, procs: int | None) -> Workl
     return None if path is None else read_trace(path, format=format, procs=procs)
 
 
-def _tell(made: Reproduction, output: Path | None, *, json: bool) -> None:
-    """Print the result, and write the page if one is wanted."""
-    if json:
-        emit_json(made.summary())
-    else:
-        for table in made.tables():
-            _print(table)
-        for one in made.absent:
-            out().print(f"Not made: {one.label}: {one.why}", markup=False)
-        out().print(f"\n{made.verdict()}", markup=False)
+def _emit(made: Reproduction, output: Path | None, *, json: bool) -> None:
+    """Give the result, and write the page if one is wanted."""
+    emit(made.summary(), partial(_screen, made), json=json)
     if output is None:
         return
     from onega.pages import FORMATS, write_document
@@ -298,7 +293,13 @@ def _tell(made: Reproduction, output: Path | None, *, json: bool) -> None:
     remark(f"the page is {path} ({len(made.figures())} figures)")
 
 
-def _print(table: PrintedTable) -> None:
+def _screen(made: Reproduction) -> None:
+    for table in made.tables():
+        _emit_table(table)
+    say(*(f"Not made: {one.label}: {one.why}" for one in made.absent), f"\n{made.verdict()}")
+
+
+def _emit_table(table: PrintedTable) -> None:
     rows: Sequence[Sequence[str]] = [
         (name, *(f"{v.words()} / {v.printed_words()}" if v.printed is not None else v.words()
                  for v in values))
@@ -307,5 +308,4 @@ def _print(table: PrintedTable) -> None:
     printed = any(value.printed is not None for _, values in table.rows for value in values)
     title = f"{table.label}: {table.title}{' (ours / printed)' if printed else ''}"
     emit_table(title, rows, table.columns)
-    for note in table.notes:
-        out().print(f"  • {note}", markup=False)
+    say(*(f"  • {note}" for note in table.notes))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onega.cli.console import fail, remark
+from onega.cli.options import option
 from onega.core.errors import OnegaError
 
 if TYPE_CHECKING:
@@ -28,54 +29,46 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     *,
-    port: Annotated[
-        int, typer.Option("--port", metavar="N", min=0, max=65535, help="0: any free one.")
-    ] = PORT,
+    port: Annotated[int, option("--port", "N", "0: any free one.", min=0, max=65535)] = PORT,
     host: Annotated[
         str,
-        typer.Option("--host", metavar="ADDRESS", help="Another than this machine wants a token."),
+        option("--host", "ADDRESS", "Another than this machine wants a token."),
     ] = "127.0.0.1",
     token: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--token",
-            metavar="T",
+            "T",
+            "What requests must bring; 'auto' makes one (so on a shared machine), or 'none'.",
             envvar="ONEGA_TOKEN",
-            help="What requests must bring; 'auto' makes one (so on a shared machine), or 'none'.",
         ),
     ] = None,
     state: Annotated[
         Path | None,
-        typer.Option("--state", metavar="DIR", help="Where logs and results are kept."),
+        option("--state", "DIR", "Where logs and results are kept."),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", metavar="N", min=1, max=64, help="Processes that simulate."),
+        option("--workers", "N", "Processes that simulate.", min=1, max=64),
     ] = None,
-    memory: Annotated[
-        float, typer.Option("--memory", metavar="GB", min=0.5, help="Of one worker at most.")
-    ] = 4.0,
-    upload: Annotated[
-        int, typer.Option("--upload", metavar="MB", min=1, help="Size of a log at most.")
-    ] = 200,
+    memory: Annotated[float, option("--memory", "GB", "Of one worker at most.", min=0.5)] = 4.0,
+    upload: Annotated[int, option("--upload", "MB", "Size of a log at most.", min=1)] = 200,
     store: Annotated[
         float,
-        typer.Option("--store", metavar="GB", min=0.1, help="Logs and results together at most."),
+        option("--store", "GB", "Logs and results together at most.", min=0.1),
     ] = 20.0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
     ] = True,
     get: Annotated[
         str | None,
-        typer.Option(
-            "--get", metavar="PATH", help="Answer one request, without a port, and leave."
-        ),
+        option("--get", "PATH", "Answer one request, without a port, and leave."),
     ] = None,
 ) -> None:
     """Open the page: logs, schedulers, models and sizing in a browser on this machine.
 
-    Logs and results are kept between calls. Nobody but this machine can reach the page unless
-    --host says so, and then only with the token; so it is where others use this machine too.
+    Logs and results are kept between calls. Only this machine can reach the page unless --host
+    says so, and then only with the token; so it is where others use this machine too.
     Ctrl-C ends it.
     """
     from onega.web.settings import GIB, LOOPBACK, MIB, Settings, default_state
@@ -100,7 +93,7 @@ def serve(
 
 
 def _choose_token(given: str | None, *, local: bool) -> tuple[str | None, str | None]:
-    """Return the token, and why there is one if nobody asked for it."""
+    """Return the token, and why there is one if none was asked for."""
     from onega.web.sharing import why_shared
 
     if given == "none":
@@ -161,7 +154,7 @@ def _serve(settings: Settings, host: str, port: int, why: str | None, *, browser
 
 
 def _open_browser(address: str) -> None:
-    """Open the page where there is somebody to look at it."""
+    """Open the page where there is a screen to look at it."""
     seen = sys.platform in ("darwin", "win32") or {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ)
     if not (sys.stdout.isatty() and seen):
         return

@@ -1,4 +1,4 @@
-"""The machine: processors, service rates and who decides on them, power, and all its parts."""
+"""The machine: processors, service rates and their control, power, and all its parts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,20 @@ MOST_PROCS: Final = 2**31 - 1
 FASTEST: Final = 1e9
 """Rates are from its inverse to it: beyond, times of work and of the clock lose each other."""
 
-CONTROLS: Final = ("none", "random", "queue", "workload")
+CONTROLS: Final[Mapping[ControlKind, str]] = {
+    "none": "one fixed rate",
+    "queue": "by jobs in the system",
+    "workload": "by remaining work",
+    "random": "at random",
+}
+
+NEEDED: Final[Mapping[ControlKind, tuple[str, ...]]] = {
+    "none": (),
+    "queue": ("k_low", "k_high"),
+    "workload": ("k_low", "k_high"),
+    "random": ("p_low", "p_high"),
+}
+"""What each kind of rate control takes beside the rates."""
 
 
 class OnegaWarning(UserWarning):

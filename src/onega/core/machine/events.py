@@ -1,7 +1,7 @@
 """Events that happen to a machine and its jobs, as a table that was checked.
 
 ``time, event, job, node, procs, until, watts``: seconds after the log's epoch, what happens, and to
-whom. What an event doesn't take is empty. docs/machine.md has each event's rule.
+which job or node. What an event doesn't take is empty. docs/machine.md has each event's rule.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class Events:
         return f"<Events: {len(self)} of {self.name}>"
 
     @property
-    def words(self) -> set[str]:
-        """Which events there are."""
+    def kinds(self) -> set[str]:
+        """Which kinds of events there are."""
         return set(self.table["event"].to_list())
 
     def in_order(self) -> Iterator[tuple[int, dict[str, Any]]]:

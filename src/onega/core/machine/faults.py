@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from onega.core.errors import MachineError
 from onega.core.machine.checks import seconds, word
 from onega.core.machine.laws import Draws, Law
 
-INTERRUPTIONS: Final = {
+InterruptionRule = Literal["lost", "requeue", "checkpoint"]
+INTERRUPTIONS: Final[Mapping[InterruptionRule, str]] = {
     "lost": "the job is gone",
     "requeue": "it waits again in its old place, and starts from nothing",
     "checkpoint": "it waits again, and goes on from its last checkpoint",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Final
+from typing import Final, Literal, get_args
 
 from onega.core.errors import MachineError, PolicyError
 from onega.core.machine.amounts import Amounts
@@ -14,7 +14,8 @@ from onega.core.machine.checks import whole, word
 from onega.core.policy import PREEMPTIVE, SLURM, Policy
 from onega.core.units import size
 
-PLACEMENTS: Final = ("first-fit", "best-fit", "spread")
+Placement = Literal["first-fit", "best-fit", "spread"]
+PLACEMENTS: Final = get_args(Placement)
 """Which nodes a job's chunks go to: by number; the fullest that fit first; the emptiest first."""
 
 MOST_NODES: Final = 1_000_000

@@ -15,7 +15,7 @@ from onega.core.units import LARGEST
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue: who goes first, and how much of the machine its jobs may have.
+    """A queue: its priority, and how much of the machine its jobs may have.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Multifactor:
         Seconds, or text such as ``"7d"``: when the age counts in full; in what time usage halves;
         between two evaluations (0: at every scheduling pass).
     shares
-        Of users, by their number in the log; a user who isn't named has 1.
+        Of users, by their number in the log; a user that isn't named has 1.
     """
 
     age: float = 1000.0

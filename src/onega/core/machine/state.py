@@ -1,4 +1,4 @@
-"""A machine in the middle of a run: who runs since when, who waits."""
+"""A machine in the middle of a run: which jobs run since when, which wait."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class MachineState:
 
 
 def state_at(schedule: Schedule, time: float) -> MachineState:
-    """Return who is in the system right before ``time``: submitted earlier, not ended earlier.
+    """Return the jobs in the system right before ``time``: submitted, but not ended, earlier.
 
     A job that ends at ``time`` is still there, with no work left; one that is submitted at
     ``time`` isn't there yet. The rest of a run then is

@@ -1,10 +1,10 @@
 """`trade_off`: energy against waiting over many machines, and the choices worth naming.
 
 Every machine runs the same workloads (common random numbers). A machine is on the **front** if no
-other has both a lower cost and less pain, in the means over replicates. On the front:
+other has both a lower cost and a lower objective, in the means over replicates. On the front:
 
 - **cheapest**: the least cost;
-- **quickest**: the least pain;
+- **quickest**: the least objective, waits by default;
 - **balanced**: the knee of the front, the point farthest below the straight line from cheapest to
   quickest, both axes scaled to the front's own range (Das 1999);
 - **cheapest within the target**: the least cost among machines that meet the targets with the
@@ -46,7 +46,7 @@ WITHIN: Final = "cheapest within the target"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TradeOff(Plottable):
-    """Machines by cost and pain.
+    """Machines by cost and objective.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class TradeOff(Plottable):
         Name → machine, in the order given.
     replicates
         The runs; machines stand where policies do.
-    cost, pain
+    cost, objective
         The two measures; less is better in both.
     targets, trials
         What had to hold, and what was found about it, by machine; empty without a target.
@@ -69,14 +69,19 @@ class TradeOff(Plottable):
     machines: Mapping[str, Cluster]
     replicates: Replicates
     cost: Measure
-    pain: Measure
+    objective: Measure
     targets: tuple[Target, ...]
     trials: tuple[Trial, ...]
     confidence: float
     runs: int
 
     def __repr__(self) -> str:
-        return f"<TradeOff: {len(self.machines)} machines, {self.cost} against {self.pain}>"
+        return f"<TradeOff: {len(self.machines)} machines, {self.cost} against {self.objective}>"
+
+    @property
+    def pain(self) -> Measure:
+        """The former name of the objective."""
+        return self.objective
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -89,27 +94,27 @@ class TradeOff(Plottable):
         return self.replicates.provenance
 
     def means(self) -> tuple[Floats, Floats]:
-        """Return mean cost and mean pain of each machine."""
+        """Return mean cost and mean objective of each machine."""
         found = self.replicates
         return tuple(  # type: ignore[return-value]
             np.array([found.of(measure, name).mean() for name in self.names])
-            for measure in (self.cost, self.pain)
+            for measure in (self.cost, self.objective)
         )
 
     def front(self) -> tuple[str, ...]:
         """Return the machines that no other beats in both, from the cheapest to the quickest."""
-        cost, pain = self.means()
-        on = np.flatnonzero(efficient(cost, pain))
+        cost, objective = self.means()
+        on = np.flatnonzero(efficient(cost, objective))
         return tuple(self.names[place] for place in on[np.argsort(cost[on], kind="stable")])
 
     def choices(self) -> dict[str, str]:
         """Return the machines worth naming, by what each is best at."""
-        cost, pain = self.means()
+        cost, objective = self.means()
         front = self.front()
         places = np.array([self.names.index(name) for name in front])
         result = {
             CHEAPEST: front[0],
-            BALANCED: front[knee(cost[places], pain[places])],
+            BALANCED: front[knee(cost[places], objective[places])],
             QUICKEST: front[-1],
         }
         good = [place for place, trial in enumerate(self.trials) if trial.met]
@@ -136,7 +141,7 @@ class TradeOff(Plottable):
         return self.names[int(np.argmin(excess))]
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per machine: its settings, cost and pain with intervals, whether on the front.
+        """One row per machine: its settings, both measures with intervals, whether on the front.
 
         ``*_change`` is the relative difference from the first machine, paired by replicate.
         """
@@ -159,10 +164,10 @@ class TradeOff(Plottable):
 
     @property
     def _shown(self) -> list[Measure]:
-        """Cost and pain, and of a cost in the log's window the same of the whole run as well."""
+        """Both measures, and of a cost in the log's window the same of the whole run as well."""
         whole = whole_run(self.cost)
         beside = [whole] if whole in self.replicates.measures and whole != self.cost else []
-        return [self.cost, *beside, self.pain]
+        return [self.cost, *beside, self.objective]
 
     def changes(self, measure: Measure) -> Floats:
         """Return changes[replicate, machine] relative to the first machine's mean.
@@ -187,7 +192,7 @@ class TradeOff(Plottable):
             "confidence": self.confidence,
             "support": self.trials[place].joint if self.trials else None,
             "cost": str(self.cost),
-            "pain": str(self.pain),
+            "pain": str(self.objective),
             "runs": self.runs,
             "choices": self.choices(),
             "front": list(self.front()),
@@ -262,32 +267,32 @@ def trade_off(
     )
 
 
-def efficient(cost: Floats, pain: Floats) -> npt.NDArray[np.bool_]:
+def efficient(cost: Floats, objective: Floats) -> npt.NDArray[np.bool_]:
     """Mark the points that no other one beats: not dearer, not worse, and better in one.
 
     Of equal points all are marked.
     """
-    order = np.lexsort((pain, cost))
+    order = np.lexsort((objective, cost))
     result = np.zeros(cost.size, dtype=bool)
     least, last = np.inf, (np.nan, np.nan)
     for place in order:
-        point = (float(cost[place]), float(pain[place]))
+        point = (float(cost[place]), float(objective[place]))
         if point[1] < least or point == last:
             result[place] = True
             least, last = point[1], point
     return result
 
 
-def knee(cost: Floats, pain: Floats) -> int:
+def knee(cost: Floats, objective: Floats) -> int:
     """Return the point of a front farthest below the line between its ends, axes scaled to it.
 
     The front goes from the cheapest to the quickest; of two points, or on a straight front, the
     first.
     """
-    span_cost, span_pain = cost[-1] - cost[0], pain[0] - pain[-1]
-    if cost.size < 3 or span_cost <= 0 or span_pain <= 0:
+    span_cost, span_objective = cost[-1] - cost[0], objective[0] - objective[-1]
+    if cost.size < 3 or span_cost <= 0 or span_objective <= 0:
         return 0
-    x, y = (cost - cost[0]) / span_cost, (pain - pain[-1]) / span_pain
+    x, y = (cost - cost[0]) / span_cost, (objective - objective[-1]) / span_objective
     return int(np.argmax(1.0 - x - y))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from onega.core.errors import ExperimentError
 from onega.core.machine.cluster import Cluster
-from onega.core.policy import Knowledge, Policy
+from onega.core.policy import Knowledge, Policy, Ties
 from onega.core.schedule.schedule import Schedule
 from onega.core.schedule.warmup import PILOT, Warmup, after_warmup, batches, waits_in_order
 from onega.core.types import Floats
@@ -18,7 +18,7 @@ from onega.core.workload.workload import Workload
 from onega.experiment.planning.targets import Measure
 from onega.experiment.replicates.draws import Draws
 from onega.experiment.workers.workers import Workers, heartbeat, run_all
-from onega.simulation.simulate import Ties, simulate
+from onega.simulation.simulate import simulate
 
 
 class SimulateOptions(TypedDict, total=False):

@@ -29,7 +29,7 @@ _NETWORK: Final = ("9p", "afs", "beegfs", "ceph", "cifs", "fuse.", "gfs", "glust
 """How the names of file systems begin that other hosts may write to."""
 
 _PATIENCE: Final = 60.0
-"""Seconds to wait for somebody who reads."""
+"""Seconds to wait for another process that reads."""
 
 
 _REFUSALS: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM,
@@ -72,14 +72,14 @@ class Database:
 
     def insert(self, rows: Iterable[tuple[str, str]]) -> None:
         """Store runs by key, all or none of them: there when this returns."""
-        told = ((key.encode(), text.encode(), _digest(key, text)) for key, text in rows)
+        encoded = ((key.encode(), text.encode(), _digest(key, text)) for key, text in rows)
         with self._lock, _refused(self.path), self._db:  # commits, or rolls back
             self._db.execute("BEGIN IMMEDIATE")
-            self._db.executemany("INSERT INTO runs VALUES (?, ?, ?)", told)
+            self._db.executemany("INSERT INTO runs VALUES (?, ?, ?)", encoded)
 
     def close(self) -> None:
         """Close the file and take the log in, so that one file can be copied and read anywhere."""
-        with contextlib.suppress(sqlite3.Error):  # somebody reads: the log stays beside it
+        with contextlib.suppress(sqlite3.Error):  # another process reads: the log stays beside it
             self._db.execute("PRAGMA busy_timeout = 0")
             self._db.execute("PRAGMA journal_mode = DELETE")
         self._db.close()
@@ -118,10 +118,10 @@ def _scan(db: sqlite3.Connection, size: int) -> Iterator[Row]:
         (top,) = db.execute("SELECT max(rowid) FROM runs").fetchone()
     for number in range(last + 1, min(top or 0, last + most) + 1):
         try:
-            told = db.execute("SELECT * FROM runs WHERE rowid = ?", (number,)).fetchone()
+            row = db.execute("SELECT * FROM runs WHERE rowid = ?", (number,)).fetchone()
         except _UNREADABLE:
-            told = None
-        yield Row(None) if told is None else _checked(*told)
+            row = None
+        yield Row(None) if row is None else _checked(*row)
 
 
 def is_sound(path: Path) -> bool:
@@ -178,12 +178,12 @@ def _checked(key: object = None, content: object = None, digest: object = None, 
     """Return a run, with its content if its digest is right."""
     try:
         named = key.decode() if isinstance(key, bytes) else None
-        told = content.decode() if isinstance(content, bytes) else None
+        text = content.decode() if isinstance(content, bytes) else None
     except UnicodeDecodeError:
         return Row(None)
-    if named is None or told is None or digest != _digest(named, told):
+    if named is None or text is None or digest != _digest(named, text):
         return Row(named)
-    return Row(named, told)
+    return Row(named, text)
 
 
 def _digest(key: str, content: str) -> bytes:

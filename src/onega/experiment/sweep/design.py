@@ -108,8 +108,8 @@ class Design:
 
     def digest(self) -> str:
         """Digest the whole sweep: two sweeps with the same one have the same table."""
-        told = {name: value for name, value in self.spec.to_dict().items() if name != "note"}
-        whole = {"onega": self.version, "spec": told, "contents": dict(self.contents)}
+        spec = {name: value for name, value in self.spec.to_dict().items() if name != "note"}
+        whole = {"onega": self.version, "spec": spec, "contents": dict(self.contents)}
         return hashlib.sha256(canonical(whole).encode()).hexdigest()
 
     def to_polars(self) -> pl.DataFrame:

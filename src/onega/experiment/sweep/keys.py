@@ -3,96 +3,63 @@
 from __future__ import annotations
 
 import copy
-import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from onega.core.errors import ExperimentError, suggest
 from onega.core.machine.laws import Law
-from onega.core.machine.settings.reading import check_settings, setting_names
-from onega.core.machine.settings.tables import ClusterFile
+from onega.core.machine.settings.description import ClusterSettings, Procs, setting_names
+from onega.core.machine.settings.reading import check_settings
 from onega.core.machine.speedup import parse_speedup
-from onega.core.policy import TIES, Policy, Priority
-from onega.experiment.replicates.draws import RESAMPLES
+from onega.core.policy import Knowledge, Policy, Priority, Ties
+from onega.core.validation import fault_words, first_fault
+from onega.experiment.replicates.draws import Resample
 
 CASE: Final = "case"
 CLUSTER: Final = "cluster."
 
 
-def _number(low: float, *, whole: bool) -> Callable[[Any], None]:
-    kind = "a whole number" if whole else "a number"
-
-    def check(value: Any) -> None:  # noqa: ANN401
-        accepted = int if whole else int | float
-        if isinstance(value, bool) or not isinstance(value, accepted) or not math.isfinite(value):
-            raise ValueError(f"must be {kind}, got {value!r}")
-        if value < low or (not whole and value == low):
-            least = f"at least {low:g}" if whole else f"above {low:g}"
-            raise ValueError(f"must be {kind} {least}, got {value!r}")
-
-    return check
-
-
-def _word(*accepted: str) -> Callable[[Any], None]:
-    def check(value: Any) -> None:  # noqa: ANN401
-        if value not in accepted:
-            raise ValueError(f"unknown {value!r}; {suggest(str(value), accepted)}")
-
-    return check
-
-
-def _path(value: Any) -> None:  # noqa: ANN401
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"must be the path of a file, got {value!r}")
-
-
-def _policy(value: Any) -> None:  # noqa: ANN401
+def _policy(value: Any) -> Any:  # noqa: ANN401
     if not (isinstance(value, str | Policy | Priority) or callable(value)):
         raise ValueError(f"must be a policy or its name, got {value!r}")
     Policy.parse(value)
+    return value
 
 
-def _truth(value: Any) -> None:  # noqa: ANN401
-    if not isinstance(value, bool):
-        raise ValueError(f"must be true or false, got {value!r}")
+File = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=1)]
+Factor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-def _law(value: Any) -> None:  # noqa: ANN401
-    if not isinstance(value, str):
-        raise ValueError(f"must be a law of durations, e.g. 'exponential(mean=1h)', got {value!r}")
-    Law.parse(value)
+class RunKeys(BaseModel):
+    """Keys of a run; those of a cluster file come beside them, as ``cluster.…``."""
 
+    model_config = ConfigDict(strict=True)
 
-def _speedup(value: Any) -> None:  # noqa: ANN401
-    if not isinstance(value, str):
-        raise ValueError(f"must be a speed-up law, e.g. 'amdahl(0.05)', got {value!r}")
-    parse_speedup(value)
+    trace: File
+    model: File
+    jobs: Count
+    load: Factor
+    load_factor: Factor
+    resample: Resample
+    seed: Annotated[int, Field(ge=0)]
+    policy: Annotated[Any, AfterValidator(_policy)]
+    knowledge: Knowledge
+    ties: Ties
+    enforce_limits: bool
+    dependencies: bool
+    patience: Annotated[str, AfterValidator(Law.parse)]
+    moldable: Annotated[str, AfterValidator(parse_speedup)]
+    events: File
+    demands: File
+    procs: Procs
+    cluster: File
+    overheads: File
 
-
-CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
-    "trace": _path,
-    "model": _path,
-    "jobs": _number(1, whole=True),
-    "load": _number(0, whole=False),
-    "load_factor": _number(0, whole=False),
-    "resample": _word(*RESAMPLES),
-    "seed": _number(0, whole=True),
-    "policy": _policy,
-    "knowledge": _word("estimate", "runtime"),
-    "ties": _word(*TIES),
-    "enforce_limits": _truth,
-    "dependencies": _truth,
-    "patience": _law,
-    "moldable": _speedup,
-    "events": _path,
-    "demands": _path,
-    "procs": _number(1, whole=True),
-    "cluster": _path,
-    "overheads": _path,
-}
-"""Key → what refuses a wrong value. Keys of a cluster file come beside them, as ``cluster.…``."""
 
 OF_WORKLOAD: Final = ("trace", "model", "jobs", "load", "load_factor", "resample", "seed")
 """Keys that decide which jobs come."""
@@ -110,7 +77,7 @@ _INDEXED: Final = re.compile(r"(cluster\.[^0-9]+?)\.\d+(\..+)?")
 def known_keys() -> tuple[str, ...]:
     """Return every key that a sweep may set."""
     machine = (f"{CLUSTER}{name}" for name in setting_names() if name != "procs")
-    return (*CHECKS, *machine)
+    return (*RunKeys.model_fields, *machine)
 
 
 def is_known(key: str) -> bool:
@@ -141,23 +108,20 @@ def nearest_key(given: str) -> str:
 
 
 def check_value(key: str, value: Any) -> None:  # noqa: ANN401
-    """Refuse a wrong value with a ValueError that says what is accepted."""
-    if key in CHECKS:
-        CHECKS[key](value)
-    elif key in known_keys():  # an entry of a list is checked with the whole machine
-        _check_setting(key.removeprefix(CLUSTER), value)
+    """Refuse a wrong value with a ValueError that says what is accepted.
 
-
-def _check_setting(name: str, value: Any) -> None:  # noqa: ANN401
-    """Check the type of one key of a cluster file; what belongs together is checked later."""
-    from pydantic import ValidationError
-
+    Of the machine's settings each by itself; what belongs together is checked later, and so is an
+    entry of a list.
+    """
+    if key not in known_keys():
+        return
+    model = ClusterSettings if key.startswith(CLUSTER) else RunKeys
     try:
-        ClusterFile.model_validate(nested({name: value}))
+        model.model_validate(nested({key.removeprefix(CLUSTER): value}))
     except ValidationError as error:
-        for one in error.errors():
-            if one["type"] != "missing":
-                raise ValueError(f"{one['msg'].lower()}, got {value!r}") from None
+        fault = first_fault(error)
+        if fault["type"] != "missing":
+            raise ValueError(fault_words(fault)) from None
 
 
 def nested(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,15 +24,15 @@ def read_old(path: Path) -> Row:
     """Read one file, named by its run's key; without content if it is damaged."""
     try:
         row = pl.read_parquet(path.read_bytes()).to_dicts()[0]
-        told = {name: row.pop(name) for name in ABOUT}
-        told["parameters"] = json.loads(told["parameters"])
-        content = json.dumps({**told, "measures": row}, ensure_ascii=False)
+        about = {name: row.pop(name) for name in ABOUT}
+        about["parameters"] = json.loads(about["parameters"])
+        content = json.dumps({**about, "measures": row}, ensure_ascii=False)
     except BaseException as error:
         # A damaged file makes Polars panic, which is no Exception of Python's.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         return Row(path.stem)
-    return Row(path.stem, content if told["key"] == path.stem else None)
+    return Row(path.stem, content if about["key"] == path.stem else None)
 
 
 def remove_old(folder: Path) -> None:

@@ -91,25 +91,25 @@ def prepare(
     workload: Workload | WorkloadModel | None = None,
 ) -> Prepared:
     """Read a spec and everything that it names; refuse what can't become a run."""
-    told = read_spec(spec)
-    jobs, reports, contents = _jobs(told, workload)
+    plan = read_spec(spec)
+    jobs, reports, contents = _jobs(plan, workload)
     machines = {}
-    for path in _paths(told, "cluster"):
-        machines[path] = read_settings(told.folder / path)
-        contents[path] = _digest(told.folder / path)
+    for path in _paths(plan, "cluster"):
+        machines[path] = read_settings(plan.folder / path)
+        contents[path] = _digest(plan.folder / path)
     tables: dict[str, Any] = {}
     for key, reader in (("events", read_events), ("demands", read_table)):
-        for path in _paths(told, key):
-            tables[path] = reader(told.folder / path)
-            contents[path] = _digest(told.folder / path)
-    for text in _paths(told, "overheads"):
-        file = told.folder / text
+        for path in _paths(plan, key):
+            tables[path] = reader(plan.folder / path)
+            contents[path] = _digest(plan.folder / path)
+    for text in _paths(plan, "overheads"):
+        file = plan.folder / text
         tables[text] = Overheads.load(file) if file.is_file() else _overheads(text)
         if file.is_file():
             contents[text] = _digest(file)
-    design = Design(told, contents | digests(told.policies))
-    measures = tuple(Measure.parse(one) for one in told.measures)
-    sources = Sources(jobs, machines, tables, measures, told.policies)
+    design = Design(plan, contents | digests(plan.policies))
+    measures = tuple(Measure.parse(one) for one in plan.measures)
+    sources = Sources(jobs, machines, tables, measures, plan.policies)
     impossible = _impossible(design, sources)
     return Prepared(design, sources, reports, impossible)
 

@@ -65,7 +65,7 @@ def make_and_store(run: Run, shared: tuple[Sources, Store]) -> Record:
 
 def encode(run: Run, outcome: Outcome) -> str:
     """Write what came of a run; numbers come back bit for bit."""
-    told = {
+    content = {
         "parameters": dict(run.parameters),
         "error": outcome.error,
         "seconds": outcome.seconds,
@@ -76,7 +76,7 @@ def encode(run: Run, outcome: Outcome) -> str:
             for name, value in outcome.measures.items()
         },
     }
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
 def _is_text(name: str, value: object) -> bool:

@@ -17,7 +17,7 @@ import polars as pl
 
 from onega.core.errors import ExperimentError, OnegaError
 from onega.core.machine.cluster import Cluster
-from onega.core.machine.settings.reading import make_cluster
+from onega.core.machine.settings.making import make_cluster, with_size
 from onega.core.machine.speedup import parse_speedup
 from onega.core.policy import Policy
 from onega.core.workload.meta import Meta
@@ -104,15 +104,9 @@ class Sources:
         """Make the machine of a run; its size is the log's own if nothing else is said."""
         base = self.machines[parameters["cluster"]] if "cluster" in parameters else {}
         settings = machine_settings(base, parameters)
-        if "procs" not in settings:
-            source = self.source(parameters)
-            own = source.meta.procs if isinstance(source, Workload) else source.machine
-            if own is None:
-                raise ExperimentError(
-                    "the log doesn't say how many processors the machine has; set procs"
-                )
-            settings["procs"] = own
-        cluster = make_cluster(settings)
+        source = self.source(parameters)
+        procs = source.meta.procs if isinstance(source, Workload) else source.machine
+        cluster = make_cluster(with_size(settings, procs, "set procs"))
         if "overheads" in parameters:
             cluster = replace(cluster, overheads=self.tables[parameters["overheads"]])
         return cluster
@@ -129,9 +123,9 @@ class Sources:
 
 
 def _packed(workload: Workload) -> bytes:
-    said = [name for name in workload.table.columns if workload.has(name)]
+    columns = [name for name in workload.table.columns if workload.has(name)]
     buffer = io.BytesIO()
-    workload.table.select(said).write_ipc(buffer, compression="zstd")
+    workload.table.select(columns).write_ipc(buffer, compression="zstd")
     return buffer.getvalue()
 
 
@@ -140,7 +134,7 @@ def _unpacked(table: bytes, meta: Meta) -> Workload:
 
 
 class _Made:
-    """The last few workloads that were made; each is made once, whoever asks at the same time."""
+    """The last few workloads that were made; each once, however many runs ask for it at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -168,17 +162,17 @@ def _sampled(model: WorkloadModel, parameters: Mapping[str, Any], procs: int) ->
         raise ExperimentError("a model needs the number of jobs to sample; set jobs")
     if parameters.get("resample", "none") != "none":
         raise ExperimentError("resample is for logs; a model's samples differ by their seeds")
-    jobs, seed, load = parameters["jobs"], parameters.get("seed", 0), parameters.get("load")
-    if load is not None:
+    jobs, seed = parameters["jobs"], parameters.get("seed", 0)
+    if "load" in parameters:
         _refuse_two_loads(parameters)
-        return model.sample(jobs, rng=seed, load=load, cluster=procs)
+        return model.sample(jobs, rng=seed, load=parameters["load"], cluster=procs)
     drawn = model.sample(jobs, rng=seed)
     factor = parameters.get("load_factor", 1)
     if factor == 1:
         return drawn
     # The same jobs at another rate: a model changes its load without touching the daily cycle.
-    own = offered_load(drawn, model.machine)
-    return model.sample(jobs, rng=seed, load=own * factor)
+    load = offered_load(drawn, model.machine)
+    return model.sample(jobs, rng=seed, load=load * factor)
 
 
 def _changed(log: Workload, parameters: Mapping[str, Any], procs: int) -> Workload:
@@ -244,5 +238,5 @@ def measure(run: Run, sources: Sources) -> dict[str, Any]:
         progress=heartbeat,
         **options,
     )
-    own = {one.key: one.evaluate(schedule) for one in sources.measures}
-    return {**schedule.summary(), **own}
+    asked = {one.key: one.evaluate(schedule) for one in sources.measures}
+    return {**schedule.summary(), **asked}

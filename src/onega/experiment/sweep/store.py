@@ -4,7 +4,7 @@
 
     DIR/sweep.json     what is swept: the spec, digests of the files it reads, the version
     DIR/runs.sqlite    finished runs, under the digest of all that each depends on
-    DIR/lock           held while somebody works here
+    DIR/lock           held while a sweep is at work here
 
 A run is there whole or not at all: ``kill -9`` at any moment loses the runs in flight and nothing
 else. Commits aren't forced onto the disk one by one (that would cost more than many a run): after a
@@ -40,7 +40,7 @@ _AGAIN: Final = "sweep with --replace-spec (replace_spec=True) to write it anew:
 
 
 class Store:
-    """The folder of one sweep, open for writing: nobody else works there.
+    """The folder of one sweep, open for writing by this process alone.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ def _locked(folder: Path) -> int:
 
 
 def is_busy(folder: Path) -> bool:
-    """Tell whether somebody works in a sweep's folder right now."""
+    """Tell whether a sweep is at work in a folder right now."""
     import fcntl
 
     try:
@@ -206,7 +206,7 @@ def _refuse_strangers(folder: Path) -> None:
 
 
 def _manifest(design: Design) -> str:
-    told = {
+    content = {
         "onega_sweep": FORMAT,
         "onega": design.version,
         "runs": len(design),
@@ -214,7 +214,7 @@ def _manifest(design: Design) -> str:
         "contents": dict(design.contents),
         "spec": design.spec.to_dict(),
     }
-    return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
 class Manifest(BaseModel):
@@ -229,22 +229,22 @@ def read_design(folder: Path) -> Design:
     """Read what is swept in a folder."""
     path = folder / MANIFEST
     try:
-        told = read_json(path, ExperimentError)
+        data = read_json(path, ExperimentError)
     except FileNotFoundError:
         raise ExperimentError(f"{folder} isn't a sweep: it has no {MANIFEST}") from None
     except NotADirectoryError:
         raise ExperimentError(f"{folder} is a file, not the folder of a sweep") from None
     except ExperimentError as error:
         raise ExperimentError(f"not a sweep's manifest: {error}; {_AGAIN}") from None
-    if not isinstance(told, dict) or told.get("onega_sweep") != FORMAT:
+    if not isinstance(data, dict) or data.get("onega_sweep") != FORMAT:
         raise ExperimentError(f"{path}: not a sweep's manifest of version {FORMAT}; {_AGAIN}")
     try:
-        manifest = Manifest.model_validate(told)
+        manifest = Manifest.model_validate(data)
         named = {key.removeprefix(ABOUT) for key in manifest.contents if key.startswith(ABOUT)}
         return Design(read_spec(manifest.spec, named=named), manifest.contents, manifest.onega)
     except ValidationError as error:
-        told = first_problem(error)
-        raise ExperimentError(f"{path}: a damaged manifest: {told}; {_AGAIN}") from None
+        fault = first_problem(error)
+        raise ExperimentError(f"{path}: a damaged manifest: {fault}; {_AGAIN}") from None
     except ExperimentError as error:
         raise ExperimentError(f"{path}: a damaged manifest: {error}; {_AGAIN}") from None
 
@@ -263,9 +263,9 @@ def difference(before: Design, after: Design) -> str:
     return "its parts are in another order"
 
 
-def _flat(told: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(spec: Mapping[str, Any]) -> dict[str, Any]:
     result: dict[str, Any] = {}
-    for part, value in told.items():
+    for part, value in spec.items():
         if isinstance(value, Mapping) and part != "read":
             result.update({f"{part}.{key}": one for key, one in value.items()})
         elif part != "note":

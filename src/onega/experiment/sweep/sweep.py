@@ -267,7 +267,7 @@ class _Driver:
         self._name_damaged()
         self._tell()
         if not missing:
-            return  # nobody has to be started for nothing
+            return  # no worker has to be started
         running = self._start(missing, workers)
         # Closed here and not when it is collected: an exception would be swallowed there.
         with contextlib.closing(running):

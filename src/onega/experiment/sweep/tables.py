@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from onega.core.errors import ExperimentError, suggest
+from onega.core.validation import fault_words, first_fault
 
 Values = tuple[Any, ...]
 
@@ -117,15 +118,13 @@ def validated(model: type[Any], data: Any, key: str) -> Any:  # noqa: ANN401
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
-    place = [str(part) for part in first["loc"] if part not in ("int", "float")]
-    if first["type"] == "extra_forbidden":
+        fault = first_fault(error)
+    place = [str(part) for part in fault["loc"] if part not in ("int", "float")]
+    if fault["type"] == "extra_forbidden":
         known = [one.alias or name for name, one in model.model_fields.items()]
         table = f" in {key}" if key else ""
         raise ExperimentError(f"unknown key {place[-1]!r}{table}; {suggest(place[-1], known)}")
     dotted = ".".join([*filter(None, [key]), *place])
-    if first["type"] == "missing":
+    if fault["type"] == "missing":
         raise ExperimentError(f"{dotted} is missing")
-    if first["type"] == "value_error":
-        raise ExperimentError(f"{dotted}: {first['ctx']['error']}")
-    raise ExperimentError(f"{dotted}: {first['msg'].lower()}, got {first['input']!r}")
+    raise ExperimentError(f"{dotted}: {fault_words(fault)}")

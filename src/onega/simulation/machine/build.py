@@ -207,7 +207,7 @@ def _layout(machine: Cluster, policy: Policy, events: Events | None) -> Layout:
     real, capped = machine.failures is not None, machine.power_cap is not None
     if events is not None:
         real |= needs_nodes(events)
-        capped |= "cap" in events.words
+        capped |= "cap" in events.kinds
     return make_layout(machine, policy, real=real, capped=capped)
 
 

@@ -36,7 +36,7 @@ Reservation = tuple[float, float, int, Floats]
 def needs_nodes(events: Events) -> bool:
     """Tell whether events speak of nodes, so that processors have to be told apart."""
     node_words = {"fail", "return", "drain", "down", "up"}
-    return bool(events.words & node_words) or events.table["node"].null_count() < len(events)
+    return bool(events.kinds & node_words) or events.table["node"].null_count() < len(events)
 
 
 @dataclass(slots=True, eq=False)

@@ -15,7 +15,7 @@ export async function ask(url, options = {}) {
   return body;
 }
 
-// Messages name flags of the command for those who type it; here there are fields.
+// Messages name flags of the command; here there are fields instead.
 export function forThePage(text) {
   return text?.replace(/\s*\([^()]*--[a-z][^()]*\)/g, "").replace(/; (say|give) [^;]*--[a-z][^;]*$/, "");
 }

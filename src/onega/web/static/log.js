@@ -8,32 +8,32 @@ figurePickers();
 const runs = document.getElementById("runs");
 const number = (data, name) => (data.get(name) === "" || data.get(name) === null ? null : Number(data.get(name)));
 
-function rateControl(data) {
-  const kind = data.get("kind");
-  const low = number(data, "rate_low") ?? 1;
-  if (kind === "none") return low === 1 ? null : { kind, rates: [low] };
-  const control = { kind, rates: [low, number(data, "rate_high")] };
-  if (kind === "random") return { ...control, p_low: number(data, "p_low"), p_high: number(data, "p_high") };
-  return { ...control, k_low: [number(data, "k_low")], k_high: [number(data, "k_high")] };
-}
-
-function power(data, rated) {
-  const pair = (name) => {
-    const low = number(data, `${name}_low`);
-    const high = rated ? number(data, `${name}_high`) : null;
-    return low === null ? null : high === null ? [low] : [low, high];
-  };
-  const busy = pair("busy");
-  return busy === null ? null : { busy, idle: pair("idle") ?? [0] };
+// The machine's settings: fields are called by their places in its description, "rate_control.rates.0". A table
+// with nothing changed in it isn't sent: a description in TOML may have it.
+function settings(form) {
+  const tables = {};
+  const changed = new Set();
+  for (const field of form.querySelectorAll("[name*='.']")) {
+    if (field.closest("label").hidden || field.value === "") continue;
+    const [table, key, place] = field.name.split(".");
+    const into = tables[table] ??= {};
+    const value = field.type === "number" ? Number(field.value) : field.value;
+    if (place === undefined) into[key] = value;
+    else (into[key] ??= [])[place] = value;
+    if (field.selectedIndex > 0 || (field.defaultValue ?? field.value) !== field.value) changed.add(table);
+  }
+  return Object.fromEntries(Object.entries(tables).filter(([table]) => changed.has(table)));
 }
 
 if (runs) {
-  const kind = runs.elements.kind;
+  const kind = runs.elements["rate_control.kind"];
   const fitting = () => {
     for (const label of runs.querySelectorAll("[data-for]")) label.hidden = !label.dataset.for.split(" ").includes(kind.value);
-    const work = kind.value === "workload";
-    if (work && runs.elements.k_high.value === "50") [runs.elements.k_low.value, runs.elements.k_high.value] = [100000, 300000];
-    if (!work && runs.elements.k_high.value === "300000") [runs.elements.k_low.value, runs.elements.k_high.value] = [10, 50];
+    for (const field of runs.querySelectorAll("[data-examples]")) {
+      const examples = JSON.parse(field.dataset.examples);
+      const untouched = Object.values(examples).includes(Number(field.value || NaN));
+      if (untouched && kind.value in examples) field.value = examples[kind.value];
+    }
   };
   kind.addEventListener("change", fitting);
   fitting();
@@ -47,7 +47,6 @@ if (runs) {
     const other = data.get("other").trim().toLowerCase();
     if (other) policies.push(other);
     if (!policies.length) throw new Error("Choose at least one policy.");
-    const control = rateControl(data);
     const cluster = data.get("cluster").trim();
     const common = {
       log: runs.dataset.log,
@@ -56,8 +55,7 @@ if (runs) {
       knowledge: data.get("knowledge") || null,
       ties: data.get("ties"),
       enforce_limits: data.get("enforce_limits") !== null,
-      rate_control: control,
-      power: power(data, control !== null && control.kind !== "none"),
+      ...settings(runs),
       window: data.get("window") === "given" ? `${data.get("window_from").trim()}..${data.get("window_to").trim()}` : data.get("window"),
     };
     for (const policy of policies) await send("/api/runs", { ...common, policy });

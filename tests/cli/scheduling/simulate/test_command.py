@@ -386,7 +386,7 @@ def test_a_cluster_file_is_the_machine_and_flags_win(tmp_path):
             "'rate' in [rate_control]; did you mean 'rates'?",
         ),
         ("[power]\nbusy = 1\nidel = 1", "'idel' in [power]; did you mean 'idle'?"),
-        ("procs = 2.5", "procs: input should be a valid integer, got 2.5"),
+        ("procs = 2.5", "procs: must be a whole number, got 2.5"),
         ("[power]\nbusy = 'x'", "power.busy"),
         ("[power]\nidle = 1", "power.busy: field required"),
         ("procs = ", "not a TOML file"),
@@ -410,7 +410,9 @@ def test_a_machine_needs_its_processors(tmp_path):
     with pytest.raises(onega.SimulationError, match="write procs = N"):
         read_cluster(path)
     path.write_text("procs = -3")
-    with pytest.raises(onega.SimulationError, match=r"m\.toml: a machine has"):
+    with pytest.raises(
+        onega.SimulationError, match=r"m\.toml, line 1: procs: must be at least 1, got -3"
+    ):
         read_cluster(path)
 
 

@@ -8,12 +8,9 @@ import pytest
 
 from onega.core.errors import SimulationError
 from onega.core.machine.cluster import Cluster, Power, RateControl
-from onega.core.machine.settings.reading import (
-    check_settings,
-    make_cluster,
-    read_cluster,
-    setting_names,
-)
+from onega.core.machine.settings.description import setting_names
+from onega.core.machine.settings.making import make_cluster
+from onega.core.machine.settings.reading import check_settings, read_cluster
 
 TEXT = """
 procs = 80
@@ -80,7 +77,7 @@ def test_every_setting_has_a_dotted_name():
         ("procs = 8\n\n[power]\nbusy = 200\nidel = 9\n", 5, "unknown key 'idel'"),
         ('[[nodes]]\ncount = 4\n[[nodes]]\ncount = 2\nmemory = "lots"\n', 5, "memory of a node"),
         ("procs = 8\n[[queues]]\nname = 1\npriority = 'high'\n", 4, "queues 1.priority"),
-        ("[[nodes]]\ncount = 4\n[[nodes]]\ncount = 0\n", 4, "count of nodes is at least 1"),
+        ("[[nodes]]\ncount = 4\n[[nodes]]\ncount = 0\n", 4, "nodes 2.count: must be at least 1"),
         ("procs = 8\n[power]\nidle = 9\n", 2, "power.busy"),
         ("procs = 8\n[sleep]\n[[sleep.states]]\ntimeout = 'x'\npower = 1\ndelay = 1\n"
          "wake_power = 1\n", 4, "timeout"),

@@ -32,11 +32,11 @@ from onega.cli.scheduling.simulate.inputs import InputOptions
 from onega.cli.scheduling.simulate.machine import MachineFlags
 from onega.core.errors import SimulationError, suggest
 from onega.core.policy import MULTIFACTOR, SLURM, TIES, Policy
-from onega.core.schedule.window import Window
 
 if TYPE_CHECKING:
     from onega.core.machine.cluster import Cluster
     from onega.core.schedule.schedule import Schedule
+    from onega.core.schedule.window import Window
     from onega.core.workload.workload import Workload
 
 
@@ -86,6 +86,8 @@ def simulate(
     The same jobs at the same times, under another policy, on another machine, or with a clock that
     slows down when there is little to do.
     """
+    from onega.core.schedule.window import Window
+
     file_format = _checked_format(format, out)
     rule = Policy.parse(policy).knowing(knowledge)  # type: ignore[arg-type]
     if ties not in TIES:

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from onega.cli.console import remark
 from onega.cli.options import OverheadsOption, ProcsOption, option
 from onega.core.errors import MachineError, SimulationError
-from onega.core.machine.cluster import Cluster
-from onega.core.machine.settings.keys import text_of
-from onega.core.machine.settings.making import make_cluster
-
-NEEDED: Final = {
-    "random": ("p_low", "p_high"),
-    "queue": ("k_low", "k_high"),
-    "workload": ("k_low", "k_high"),
-    "none": (),
-}
-"""What each kind of rate control takes beside the rates."""
+from onega.core.machine.cluster import NEEDED, Cluster
+from onega.core.machine.settings.description import sentence
+from onega.core.machine.settings.making import make_cluster, with_size
 
 _RATES = "Rate control"
 _POWER = "Energy"
@@ -37,7 +29,7 @@ class MachineFlags:
     overheads: OverheadsOption = None
     rate_control: Annotated[
         str | None,
-        option("--rate-control", "KIND", text_of("rate_control.kind"), _RATES),
+        option("--rate-control", "KIND", sentence("rate_control.kind"), _RATES),
     ] = None
     rate_low: Annotated[
         float | None, option("--rate-low", "R", "Lower (or only) service rate; 1.", _RATES)
@@ -50,23 +42,23 @@ class MachineFlags:
     ] = None
     k_low: Annotated[
         str | None,
-        option("--k-low", "K[,K…]", text_of("rate_control.k_low"), _RATES),
+        option("--k-low", "K[,K…]", sentence("rate_control.k_low"), _RATES),
     ] = None
     k_high: Annotated[
         str | None,
-        option("--k-high", "K[,K…]", text_of("rate_control.k_high"), _RATES),
+        option("--k-high", "K[,K…]", sentence("rate_control.k_high"), _RATES),
     ] = None
     p_low: Annotated[
-        float | None, option("--p-low", "P", text_of("rate_control.p_low"), _RATES)
+        float | None, option("--p-low", "P", sentence("rate_control.p_low"), _RATES)
     ] = None
     p_high: Annotated[
-        float | None, option("--p-high", "P", text_of("rate_control.p_high"), _RATES)
+        float | None, option("--p-high", "P", sentence("rate_control.p_high"), _RATES)
     ] = None
     power_busy: Annotated[
-        str | None, option("--power-busy", "W[,W…]", text_of("power.busy"), _POWER)
+        str | None, option("--power-busy", "W[,W…]", sentence("power.busy"), _POWER)
     ] = None
     power_idle: Annotated[
-        str | None, option("--power-idle", "W[,W…]", text_of("power.idle"), _POWER)
+        str | None, option("--power-idle", "W[,W…]", sentence("power.idle"), _POWER)
     ] = None
     power_busy_low: Annotated[
         float | None, option("--power-busy-low", "W", "Busy, at the lower rate.", _POWER)
@@ -93,20 +85,16 @@ def build_cluster(flags: MachineFlags, log_procs: int | None) -> Cluster:
         from onega.core.machine.settings.reading import read_settings
 
         settings = read_settings(flags.cluster)
-    procs = flags.procs or settings.get("procs")
-    if procs is None and not settings.keys() & {"nodes", "partitions"}:
-        procs = log_procs
-        if procs is None:
-            raise MachineError(
-                "the log doesn't say how many processors the machine has; give --procs N"
-            )
+    if flags.procs is not None:
+        settings["procs"] = flags.procs
+    settings = with_size(settings, log_procs, "give --procs N")
     control = settings.get("rate_control", {}) | _rate_settings(flags)
     _check_needs(flags, control)
     power = settings.get("power", {}) | _power_settings(flags)
     if power and "busy" not in power:
         raise MachineError("idle power alone gives no energy; give --power-busy too")
     try:
-        parts = {"procs": procs, "rate_control": control, "power": power}
+        parts = {"rate_control": control, "power": power}
         cluster = make_cluster(settings | {name: one for name, one in parts.items() if one})
     except SimulationError as error:
         raise MachineError(_as_flags(str(error))) from None

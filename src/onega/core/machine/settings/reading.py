@@ -23,24 +23,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from onega.core.documents import read_toml
-from onega.core.errors import MachineError, SimulationError
+from onega.core.errors import MachineError, SimulationError, suggest
 from onega.core.machine.cluster import Cluster
+from onega.core.machine.settings.description import ClusterSettings, table_of
 from onega.core.machine.settings.lines import Place, line_of
 from onega.core.machine.settings.making import make_cluster, parts_of
-from onega.core.machine.settings.tables import ClusterFile, explain, first_fault, setting_names
+from onega.core.validation import fault_words, first_fault
 
-__all__ = [
-    "check_settings",
-    "make_cluster",
-    "read_cluster",
-    "read_settings",
-    "setting_names",
-]
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 
 def read_cluster(path: str | os.PathLike[str]) -> Cluster:
@@ -87,9 +83,29 @@ class _WrongSettingError(Exception):
 
 def _validated(data: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return ClusterFile.model_validate(data).model_dump(exclude_none=True)
+        return ClusterSettings.model_validate(data).model_dump(exclude_none=True)
     except ValidationError as error:
-        raise _WrongSettingError(explain(error), first_fault(error)["loc"]) from None
+        fault = first_fault(error)
+        raise _WrongSettingError(_explain(fault), fault["loc"]) from None
+
+
+def _explain(fault: ErrorDetails) -> str:
+    """Say what is wrong with a key, and where it stands."""
+    table: type[BaseModel] = ClusterSettings
+    place: list[str] = []
+    for part in fault["loc"]:
+        if isinstance(part, int):
+            if place:
+                place[-1] += f" {part + 1}"
+        elif part in table.model_fields:
+            place.append(part)
+            table = table_of(table.model_fields[part])[0] or table
+    if fault["type"] == "extra_forbidden":
+        where = f" in [{'.'.join(place)}]" if place else ""
+        key = str(fault["loc"][-1])
+        return f"unknown key {key!r}{where}; {suggest(key, table.model_fields)}"
+    hint = f"; write [[{place[0]}]]" if fault["type"] == "list_type" and place else ""
+    return f"{'.'.join(place)}: {fault_words(fault)}{hint}"
 
 
 def _check_parts(settings: Mapping[str, Any]) -> None:

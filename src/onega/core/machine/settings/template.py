@@ -1,17 +1,19 @@
-"""The commented file that ``onega cluster init`` writes, made from `keys`."""
+"""The commented file that ``onega cluster init`` writes, made from `description`."""
 
 from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from onega.core.machine.settings.keys import TABLES, Table
+from pydantic.fields import FieldInfo
+
+from onega.core.machine.settings.description import ClusterSettings, table_of
 
 WIDTH: Final = 100
-ON: Final = frozenset({"procs"})
-"""Settings outside of tables that aren't commented out."""
+ON: Final = "procs"
+"""The setting that isn't commented out."""
 
 _HEAD: Final = """\
 # A machine for `onega simulate --cluster FILE`. Lines that begin with "#" and a letter or bracket
@@ -22,37 +24,69 @@ _HEAD: Final = """\
 
 def make_template() -> str:
     """Return the file: every setting with an example, all off but the number of processors."""
-    return "\n".join((_HEAD, *_lines())) + "\n"
-
-
-def _lines() -> Iterator[str]:
+    lines = [_HEAD, *_example(_single(ClusterSettings.model_fields), 0)]
     heading = ""
-    for name, table in TABLES.items():
-        if table.heading != heading:
-            heading = table.heading
-            yield f"\n# ---- {heading} ".ljust(WIDTH - 2, "-")
-        if name:
-            yield ""
-            yield from textwrap.wrap(table.text, WIDTH, initial_indent="# ", subsequent_indent="# ")
-        for number in range(max(len(key.examples) for key in table.keys.values())):
-            if name:
-                yield f"#[[{name}]]" if table.several else f"#[{name}]"
-            yield from _settings(table, number, on=ON if not name else frozenset())
+    for name, field in ClusterSettings.model_fields.items():
+        section = _extra(field).get("heading", "")
+        if section and section != heading:
+            heading = section
+            lines.append(f"\n# ---- {heading} ".ljust(WIDTH - 2, "-"))
+        if section:
+            lines += _table(name, field)
+    return "\n".join(lines) + "\n"
 
 
-def _settings(table: Table, number: int, on: frozenset[str]) -> Iterator[str]:
-    """Yield the lines of one example; what the settings are is said in the first."""
-    for name, key in table.keys.items():
-        value = key.examples[number]
-        off = "" if name in on else "#"
-        said = key.text if number == 0 else ""
+def _table(name: str, field: FieldInfo) -> Iterator[str]:
+    """Yield the lines of a table, and of those inside of it."""
+    model, several = table_of(field)
+    text = field.description if model is None else model.__doc__
+    yield ""
+    words = " ".join((text or "").split())
+    yield from textwrap.wrap(words, WIDTH, initial_indent="# ", subsequent_indent="# ")
+    if model is None:  # names of one's section
+        yield f"#[{name}]"
+        yield from (f"#{key} = {_toml(value)}" for key, value in _examples(field)[0].items())
+        return
+    keys = _single(model.model_fields)
+    for number in range(max(len(_examples(one)) for one in keys.values()) if several else 1):
+        yield f"#[[{name}]]" if several else f"#[{name}]"
+        yield from _example(keys, number)
+    for key, inner in model.model_fields.items():
+        if key not in keys:
+            yield from _table(f"{name}.{key}", inner)
+
+
+def _single(fields: Mapping[str, FieldInfo]) -> dict[str, FieldInfo]:
+    """Return the settings that aren't tables."""
+    return {
+        name: field
+        for name, field in fields.items()
+        if table_of(field)[0] is None and "heading" not in _extra(field)
+    }
+
+
+def _example(fields: Mapping[str, FieldInfo], number: int) -> Iterator[str]:
+    """Yield the lines of one example; what the settings are is text in the first."""
+    for name, field in fields.items():
+        value = _examples(field)[number]
+        off = "" if name == ON and field is ClusterSettings.model_fields[ON] else "#"
+        text = field.description if number == 0 else ""
         line = "" if value is None else f"{off}{name} = {_toml(value)}"
-        if said and (value is None or len(line) + len(said) + 4 > WIDTH):
-            yield f"# {name}: {said}"
-        elif said:
-            line += f"  # {said}"
+        if text and (value is None or len(line) + len(text) + 4 > WIDTH):
+            yield f"# {name}: {text}"
+        elif text:
+            line += f"  # {text}"
         if line:
             yield line
+
+
+def _examples(field: FieldInfo) -> list[Any]:
+    return field.examples or []
+
+
+def _extra(field: FieldInfo) -> Mapping[str, Any]:
+    extra = field.json_schema_extra
+    return extra if isinstance(extra, dict) else {}
 
 
 def _toml(value: Any) -> str:  # noqa: ANN401
