@@ -19,41 +19,46 @@ _AWAY: Final = {"cheapest": (30, -22), "balanced": (46, -40), "quickest": (52, -
 
 
 def front(result: TradeOff) -> go.Figure:
-    """Draw all machines by pain and cost, the front, and the choices by name."""
-    cost, pain = result.means()
-    across, up = scale(result.pain, pain, wide=False), scale(result.cost, cost, wide=False)
+    """Draw all machines by objective and cost, the front, and the choices by name."""
+    cost, objective = result.means()
+    across, up = (
+        scale(result.objective, objective, wide=False),
+        scale(result.cost, cost, wide=False),
+    )
     names = list(result.names)
     on = [names.index(name) for name in result.front()]
     colours = [BLUE if place in on else GREY for place in range(len(names))]
     if result.trials:
         colours = [GREEN if trial.met else RED for trial in result.trials]
     figure = go.Figure()
-    figure.add_trace(line(across.of(pain[on]), up.of(cost[on]), None, width=2))
+    figure.add_trace(line(across.of(objective[on]), up.of(cost[on]), None, width=2))
     look: dict[str, Any] = {"size": 9, "color": colours, "line": {"width": 1, "color": "white"}}
     told: dict[str, Any] = {"text": names, "customdata": _words(result, across, up)}
-    figure.add_trace(markers(across.of(pain), up.of(cost), _HOVER, marker=look, **told))
-    _name_choices(figure, result, across.of(pain), up.of(cost))
+    figure.add_trace(markers(across.of(objective), up.of(cost), _HOVER, marker=look, **told))
+    _name_choices(figure, result, across.of(objective), up.of(cost))
     _label(figure, across, up)
-    first, last = float(across.of(pain.min())), float(across.of(pain.max()))
+    first, last = float(across.of(objective.min())), float(across.of(objective.max()))
     if last > first:  # room for the names on the right
         room = last - first
         figure.update_xaxes(range=[first - 0.06 * room, last + 0.2 * room])
     note = f"{len(names)} machines, {len(result.replicates)} replicates; line: none beats these"
     if result.targets:
         note += f"; green: {' and '.join(map(str, result.targets))}"
-    title = f"{result.cost.words} against {result.pain.words}"
+    title = f"{result.cost.words} against {result.objective.words}"
     return styled(figure, title.capitalize(), note, height=560)
 
 
 def bands(result: TradeOff) -> go.Figure:
-    """Draw cost against pain in the order of the machines: every replicate, and their mean.
+    """Draw cost against objective in the order of the machines: every replicate, and their mean.
 
     With thresholds as machines this is Rumyantsev et al.'s (2018) Figure 3 over replicates.
     """
     found = result.replicates
-    x, y = (found.values[:, :, found.measures.index(one)] for one in (result.pain, result.cost))
+    x, y = (
+        found.values[:, :, found.measures.index(one)] for one in (result.objective, result.cost)
+    )
     across, up = (
-        scale(result.pain, x.ravel(), wide=False),
+        scale(result.objective, x.ravel(), wide=False),
         scale(result.cost, y.ravel(), wide=False),
     )
     figure = go.Figure()
@@ -73,13 +78,13 @@ def bands(result: TradeOff) -> go.Figure:
     )
     _name_ends(figure, result, across.of(x.mean(axis=0)), up.of(y.mean(axis=0)))
     _label(figure, across, up)
-    title = f"{result.cost.words} against {result.pain.words}, over replicates"
+    title = f"{result.cost.words} against {result.objective.words}, over replicates"
     note = f"{len(found)} replicates, the same workloads for every machine"
     return styled(figure, title.capitalize(), note, height=560)
 
 
 def changes(result: TradeOff) -> go.Figure:
-    """Draw the change of cost and pain from the first machine, paired, with bands."""
+    """Draw the change of cost and objective from the first machine, paired, with bands."""
     x: Any = list(result.names)
     thresholds = [machine.rates.k_low for machine in result.machines.values()]
     ladder = all(len(one) == 1 for one in thresholds)
@@ -88,7 +93,7 @@ def changes(result: TradeOff) -> go.Figure:
         x = [one[0] for one in thresholds]
     level = result.confidence
     figure = go.Figure()
-    for measure, colour in ((result.cost, BLUE), (result.pain, ORANGE)):
+    for measure, colour in ((result.cost, BLUE), (result.objective, ORANGE)):
         values = 100 * result.changes(measure)
         low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
         figure.add_scatter(
@@ -115,8 +120,8 @@ _HOVER: Final = "<b>%{text}</b><br>%{customdata[0]}, %{customdata[1]}<extra></ex
 
 
 def _words(result: TradeOff, across: Scale, up: Scale) -> list[tuple[str, str]]:
-    cost, pain = result.means()
-    return list(zip(across.words(pain), up.words(cost), strict=True))
+    cost, objective = result.means()
+    return list(zip(across.words(objective), up.words(cost), strict=True))
 
 
 def _label(figure: go.Figure, across: Scale, up: Scale) -> None:
