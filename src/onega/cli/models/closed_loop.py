@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, progress, remark_report
+from onega.cli.console import emit, emit_table, progress, remark_report
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -100,12 +101,15 @@ def closed_loop(
         )
     remark_report(closed.report)
     both = {"open": _measures(opened), "closed": _measures(closed)}
-    if json:
-        flat = {f"{name}_{key}": value for name, one in both.items() for key, value in one.items()}
-        emit_json({"procs": machine, "policy": policy, **users.summary(), **flat})
-        return
-    rows = [(key, both["open"][key], both["closed"][key]) for key in both["open"]]
-    emit_table(f"{policy} on {machine} processors", rows, ("measure", "open loop", "closed loop"))
+    flat = {f"{name}_{key}": value for name, one in both.items() for key, value in one.items()}
+    numbers = {"procs": machine, "policy": policy, **users.summary(), **flat}
+    title = f"{policy} on {machine} processors"
+    emit(numbers, partial(_beside, title, both["open"], both["closed"]), json=json)
+
+
+def _beside(title: str, opened: dict[str, Any], closed: dict[str, Any]) -> None:
+    rows = [(key, opened[key], closed[key]) for key in opened]
+    emit_table(title, rows, ("measure", "open loop", "closed loop"))
 
 
 def _measures(schedule: Schedule) -> dict[str, Any]:

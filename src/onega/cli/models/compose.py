@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, remark
+from onega.cli.console import emit, emit_table, remark
 from onega.cli.options import JsonOption
+
+if TYPE_CHECKING:
+    from onega.models.base import WorkloadModel
 
 
 def register(app: typer.Typer) -> None:
@@ -43,8 +47,9 @@ def compose(
     given = {name: load(path) for name, path in parts.items() if path is not None}
     made = join(profiles=load(profiles), **given)
     made.save(out)
-    if json:
-        emit_json(made.summary())
-    else:
-        emit_table(f"{made.KIND}: {made.TITLE}", made.summary().items(), ("parameter", "value"))
-        remark(made.learnt)
+    emit(made.summary(), partial(_parameters, made), json=json)
+
+
+def _parameters(made: WorkloadModel) -> None:
+    emit_table(f"{made.KIND}: {made.TITLE}", made.summary().items(), ("parameter", "value"))
+    remark(made.learnt)

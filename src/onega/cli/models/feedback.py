@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, out, progress, remark, remark_report
+from onega.cli.console import FigurePage, emit, emit_table, out, progress, remark_report
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -24,6 +25,7 @@ from onega.core.units import humanise_seconds
 if TYPE_CHECKING:
     from onega.core.workload.workload import Workload
     from onega.experiment.users.feedback import Feedback
+    from onega.experiment.users.regulation import Regulation
 
 HoursOption = Annotated[
     str | None, typer.Option("--hours", metavar="A-B", help="Only this time of the day: 13-16.")
@@ -86,15 +88,8 @@ def feedback(
             log, hours=frame, permutations=permutations, significance=level, rng=seed
         )
     remark_report(result.report)
-    if figures is not None:
-        from onega.figures.export import write_html
-
-        drawn = {kind: result.plot(kind) for kind in result.figure_kinds()}
-        remark(f"figures: {write_html(drawn, figures / 'feedback.html', title='Feedback')}")
-    if json:
-        emit_json(result.summary())
-    else:
-        _print(result)
+    page = FigurePage(figures, "feedback", "Feedback", result)
+    emit(result.summary(), partial(_reactions, result), json=json, figures=page)
 
 
 def _regulation(log: Workload, policy: str, draws: int, seed: int | None, *, json: bool) -> None:
@@ -105,9 +100,10 @@ def _regulation(log: Workload, policy: str, draws: int, seed: int | None, *, jso
     remark_report(left_out)
     with progress("regulation"):
         result = regulation(usable, policy=policy, draws=draws, rng=seed)
-    if json:
-        emit_json(result.summary())
-        return
+    emit(result.summary(), partial(_surrogates, result, draws), json=json)
+
+
+def _surrogates(result: Regulation, draws: int) -> None:
     rows = [
         (row["surrogate"], f"{row['ratio']:.2f}", f"{row['low']:.2f}–{row['high']:.2f}",
          f"{row['least']:.2f}–{row['most']:.2f}", row["destroys"])
@@ -131,7 +127,7 @@ def _frame(text: str | None) -> tuple[int, int] | None:
     return int(begin), int(end)
 
 
-def _print(result: Feedback) -> None:
+def _reactions(result: Feedback) -> None:
     rows = [
         (
             row["group"],

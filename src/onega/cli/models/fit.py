@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, progress, remark
+from onega.cli.console import emit, emit_table, progress, remark
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -18,6 +19,9 @@ from onega.cli.options import (
 )
 from onega.core.errors import ModelError, suggest
 from onega.models import MODELS
+
+if TYPE_CHECKING:
+    from onega.models.base import WorkloadModel
 
 
 def register(app: typer.Typer) -> None:
@@ -61,11 +65,12 @@ def fit(
     with progress(f"fitting {model}"):
         fitted = MODELS[model].fit(log, rng=seed, **options)
     fitted.save(out)
-    if json:
-        emit_json(fitted.summary())
-    else:
-        emit_table(f"{model}: {fitted.TITLE}", fitted.summary().items(), ("parameter", "value"))
-        remark(f"written to {out}; draw jobs with: onega sample {out} -n 10000 -o jobs.swf")
+    emit(fitted.summary(), partial(_parameters, fitted, out), json=json)
+
+
+def _parameters(fitted: WorkloadModel, out: Path) -> None:
+    emit_table(f"{fitted.KIND}: {fitted.TITLE}", fitted.summary().items(), ("parameter", "value"))
+    remark(f"written to {out}; draw jobs with: onega sample {out} -n 10000 -o jobs.swf")
 
 
 def parse_options(words: list[str]) -> dict[str, Any]:

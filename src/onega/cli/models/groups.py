@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit_json, emit_table, remark
+from onega.cli.console import FigurePage, emit, emit_table, remark
 from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
@@ -16,6 +17,9 @@ from onega.cli.options import (
     TraceArgument,
     figures_option,
 )
+
+if TYPE_CHECKING:
+    from onega.models.users.clusters import GroupChoice, UserGrouping
 
 GroupsOption = Annotated[
     int | None,
@@ -43,19 +47,20 @@ def groups(
 
     log = reading.read(trace, procs=procs)
     choice = suggest_groups(log, most=max(8, number or 0))
-    wanted = choice.suggested if number is None else number
-    result = choice.into(wanted)
+    result = choice.into(choice.suggested if number is None else number)
     if result.without_user:
         remark(f"{trace}: {result.without_user} jobs without a user are in no group")
-    if figures is not None:
-        from onega.figures.export import write_html
+    page = FigurePage(figures, "groups", "Groups of users", partial(_figures, result, choice))
+    numbers = {**result.summary(), "suggested_groups": choice.suggested}
+    emit(numbers, partial(_shares, result, choice), json=json, figures=page)
 
-        drawn = {"scatter": result.plot("scatter"), "shares": result.plot("shares"),
-                 "choice": choice.plot()}  # fmt: skip
-        remark(f"figures: {write_html(drawn, figures / 'groups.html', title='Groups of users')}")
-    if json:
-        emit_json({**result.summary(), "suggested_groups": choice.suggested})
-        return
+
+def _figures(result: UserGrouping, choice: GroupChoice) -> dict[str, Any]:
+    own = {kind: result.plot(kind) for kind in ("scatter", "shares")}
+    return {**own, "choice": choice.plot()}
+
+
+def _shares(result: UserGrouping, choice: GroupChoice) -> None:
     rows = [
         (
             row["group"],
@@ -69,6 +74,6 @@ def groups(
         )
         for row in result.to_polars().to_dicts()
     ]
-    title = f"{result.users.size} users in {wanted} groups (suggested: {choice.suggested})"
+    title = f"{result.users.size} users in {len(rows)} groups (suggested: {choice.suggested})"
     heads = ("group", "area", "jobs", "users", "median procs", "serial", "median s", "over 1 h")
     emit_table(title, rows, heads)
