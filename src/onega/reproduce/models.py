@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +25,6 @@ from onega.experiment.replicates.resampling import resample
 from onega.experiment.workers.workers import Workers, run_all
 from onega.models import MODELS
 from onega.reproduce.result import Absent, Chapter, PrintedFigure, PrintedTable, Reproduction, Value
-from onega.reproduce.song.logs import song_name
 
 if TYPE_CHECKING:
     from onega.comparison.samples import Family
@@ -87,6 +87,12 @@ class WeekBootstrap:
         return resample(self.workload, "weeks", rng=rng)
 
 
+def _log_name(source: str | None) -> str:
+    """Return a file's name without its endings and the archive's version: ``KTH-SP2``."""
+    file = (source or "the log").replace("\\", "/").rsplit("/", 1)[-1]
+    return re.sub(r"(-\d{4}-\d[\d.]*)?(-cln)?(\.[a-z]\w*)*$", "", file) or file
+
+
 def families_of(names: Sequence[str] | None = None) -> dict[str, Family]:
     """Return models by name, all by default, and the week bootstrap below them."""
     chosen = list(MODELS) if names is None else list(names)
@@ -126,7 +132,7 @@ def reproduce_models(
         raise ModelError(
             f"traces are samples of one log, got {len(logs)} logs: give the one that they model"
         )
-    names = [song_name(log.meta.source) for log in logs]
+    names = [_log_name(log.meta.source) for log in logs]
     if len(set(names)) < len(names):
         raise ModelError(f"two logs have one name, of {', '.join(names)}; rename a file")
     named = dict(zip(names, logs, strict=True))
