@@ -17,7 +17,7 @@ def passes_in_vain(state: State) -> bool:
     # By weight another job may be the first one later.
     hopefuls = c.pending if is_weighted(state) else min(c.pending, 1)
     idle = count_nodes(state.idle)
-    for place in range(hopefuls):
+    for place in range(hopefuls):  # noqa: SIM110
         if state.jobs[state.queue[place]].procs <= idle:
             return False
     return True

@@ -57,6 +57,15 @@ def is_subset(small: Words, large: Words) -> bool:
 
 
 @part
+def are_equal(first: Words, second: Words) -> bool:
+    """Tell whether two sets are the same."""
+    for place in range(first.size):  # noqa: SIM110
+        if first[place] != second[place]:
+            return False
+    return True
+
+
+@part
 def overlap(first: Words, second: Words) -> bool:
     """Tell whether two sets share a node."""
     for place in range(first.size):  # noqa: SIM110

@@ -14,6 +14,7 @@ import numpy as np
 from onega.kernels.jit import compiled, part
 from onega.kernels.slurm.nodes import (
     Words,
+    are_equal,
     best_fit,
     count_nodes,
     is_subset,
@@ -79,11 +80,10 @@ def reserve(plan: Plan, start: float, until: float) -> None:
     slot = 0
     while slot < extent.slots and slots[slot].end <= start:
         slot += 1
-    if slot == extent.slots:
-        return
-    if slots[slot].begin < start:
+    if slot < extent.slots and slots[slot].begin < start:
         _split(plan, slot, start)
         slot += 1
+    first = slot
     if until >= extent.last:
         # The window reaches its end later: a slot begins there.
         _holds_until(plan, until - (extent.last - slots[0].begin))
@@ -92,6 +92,25 @@ def reserve(plan: Plan, start: float, until: float) -> None:
             _split(plan, slot, until)
         remove_nodes(plan.unpromised[slot], plan.chosen)
         slot += 1
+    _join_equal(plan, max(first - 2, 0), slot)
+
+
+@part
+def _join_equal(plan: Plan, first: int, last: int) -> None:
+    """Join the first two neighbours with the same nodes, from a slot up to another; no more.
+
+    Slurm does so after each reservation, from the slot before the last one that ends by then. A
+    cut that is left over matters: the time after it is looked at on its own.
+    """
+    extent = plan.extent[0]
+    for slot in range(first, min(last, extent.slots - 1)):
+        if are_equal(plan.unpromised[slot], plan.unpromised[slot + 1]):
+            plan.slots[slot].end = plan.slots[slot + 1].end
+            for other in range(slot + 1, extent.slots - 1):
+                plan.slots[other] = plan.slots[other + 1]
+                plan.unpromised[other] = plan.unpromised[other + 1]
+            extent.slots -= 1
+            return
 
 
 @compiled
