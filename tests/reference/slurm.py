@@ -162,10 +162,9 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
         return job[{"running": "end", "completing": "freed", "released": "noticed"}[job["state"]]]
 
     def notice(job):
-        nonlocal over
+        nonlocal over, asked
         active.remove(job)
-        over += 1
-        main_pass(rules.default_queue_depth)
+        over, asked = over + 1, True
 
     while over < len(jobs):
         ending = min((due(job) for job in active), default=inf)

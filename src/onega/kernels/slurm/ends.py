@@ -1,4 +1,4 @@
-"""The end of a job: its nodes complete, are released, and the thread that looks notices it."""
+"""The end of a job: its nodes complete, are released, and the thread that looks notices that."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 
 from onega.kernels.jit import compiled, part, shift
 from onega.kernels.slurm.clock import changes
-from onega.kernels.slurm.main_pass import main_pass
 from onega.kernels.slurm.nodes import add_nodes, remove_nodes
 from onega.kernels.slurm.state import COMPLETING, OVER, RELEASED, RUNNING, State
 
@@ -62,16 +61,13 @@ def _seen_after(takes: float) -> float:
     return seen + max(0.0, np.ceil((takes - seen) / LONGEST_LOOK)) * LONGEST_LOOK
 
 
-@compiled
+@part
 def _notice(state: State, place: int) -> None:
-    """See that a job's nodes are free again: a main pass."""
+    """See that a job's nodes are free again, and ask for a main pass."""
     c = state.clock[0]
     state.jobs[state.active[place]].state = OVER
     c.active -= 1
     # In the order of the starts: of jobs that end at one instant the first that started is first.
     shift(state.active, place, place + 1, c.active - place)
     c.over += 1
-    if state.rules[0].defer:
-        c.asked = 1
-    elif c.pending:
-        main_pass(state, state.rules[0].queue_depth)
+    c.asked = 1

@@ -9,7 +9,8 @@ Slurm 22.05. Its clock has whole seconds; so have starts, limits and plans. What
   ``default_queue_depth`` jobs.
 - The end of a job leaves its nodes "completing" until the last of them has answered; then they are
   idle, all at once. The thread that asked them looks after 5, 10, 20, … ms (1 s at most) whether it
-  is over; when it sees that, a main pass follows. Jobs that end together don't wait for each other.
+  is over; when it sees that, it asks for a main pass too. Jobs that end together don't wait for
+  each other.
 - A main pass starts jobs in the order of priority until one doesn't fit.
 - The backfill cycle sleeps ``bf_interval`` after its last end, and then in steps of a second until
   something has changed. It goes through the queue with a plan (table of times and nodes): each

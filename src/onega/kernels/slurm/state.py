@@ -56,7 +56,6 @@ RULES = record(
     sched_interval=REAL,
     batch_sched_delay=REAL,
     queue_depth=WHOLE,
-    defer=WHOLE,
     weight_age=REAL,
     weight_size=REAL,
     max_age=REAL,

@@ -284,7 +284,7 @@ def _make_rules(procs: int, nodes: int, parameters: SlurmParameters) -> npt.NDAr
     rules = np.zeros(1, RULES)
     for name in ("bf_resolution", "bf_max_job_test", "sched_interval", "batch_sched_delay"):
         rules[name] = getattr(parameters, name)
-    for name in ("defer", "weight_age", "weight_size", "max_age", "favour_small"):
+    for name in ("weight_age", "weight_size", "max_age", "favour_small"):
         rules[name] = getattr(parameters, name)
     rules["procs"], rules["nodes"] = procs, nodes
     rules["bf_interval"] = parameters.bf_interval if parameters.backfill else np.inf
