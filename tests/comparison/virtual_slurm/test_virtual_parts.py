@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import onega
-from onega.comparison.adequacy.experiment import compare_with_models, make_stream
+from onega.comparison.adequacy.experiment import RealRuns, compare_with_models, make_stream
 from onega.comparison.adequacy.overheads import NONE, fit_law, fit_release
 from onega.comparison.virtual_slurm import keeper as virtual_keeper
 from onega.comparison.virtual_slurm import tools as virtual_tools
@@ -28,6 +28,7 @@ from onega.comparison.virtual_slurm.collect import (
 )
 from onega.comparison.virtual_slurm.conf import VirtualConf, scheduler_parameters
 from onega.comparison.virtual_slurm.drive import Action, Drive, limit_minutes, plan_actions
+from onega.comparison.virtual_slurm.ends import LOOK, Ends
 from onega.comparison.virtual_slurm.result import VirtualResult, VirtualRun
 from onega.comparison.virtual_slurm.virtual import check_stream, prepare_folder
 
@@ -133,6 +134,8 @@ def test_events_that_virtual_nodes_cannot_have_are_refused_first(row, words, tmp
 class HeardBy:
     """Stands for a Slurm that is up: notes what it is told."""
 
+    ends = Path("/nowhere")
+
     def __init__(self):
         self.told, self.speed = [], 1e9
 
@@ -151,6 +154,9 @@ class HeardBy:
 
     def nodes_out(self):
         return [1, 5]
+
+    def now(self):
+        return 0.0
 
 
 def test_jobs_and_nodes_hear_of_events_in_order(monkeypatch):
@@ -185,6 +191,34 @@ def test_jobs_and_nodes_hear_of_events_in_order(monkeypatch):
     drive._cared -= 60
     drive._care()
     assert slurm.told == [("RESUME", 1)]
+
+
+def test_jobs_are_told_of_their_ends_through_pipes(tmp_path):
+    """Ends that have come, in whatever order they were written; a job that is gone is left out."""
+    slurm = HeardBy()
+    slurm.speed = 20.0
+    slurm.ends, slurm.pipe, now = tmp_path / "ends", lambda name: tmp_path / name, [100.0]
+    slurm.now = lambda: now[0]
+    ears = {}
+    for name in ("7", "8", "9"):
+        os.mkfifo(tmp_path / name)
+        if name != "9":
+            ears[name] = os.open(tmp_path / name, os.O_RDWR | os.O_NONBLOCK)
+    ends = Ends(slurm)
+    assert ends._look() == LOOK  # nothing is written yet
+    slurm.ends.write_text("1 100100000 7\n2 99000000 8\n3 99000000 9\n4 1010")
+    # The next look is at job 7's end, 0.1 s at 20 times the clock; half a line is none.
+    assert ends._look() == pytest.approx(0.005)
+    assert ends.due == {1: (100.1, "7")}
+    assert os.read(ears["8"], 9) == b"\n"
+    with pytest.raises(BlockingIOError):
+        os.read(ears["7"], 9)
+    now[0] = 100.2
+    assert ends._look() == LOOK
+    assert os.read(ears["7"], 9) == b"\n"
+    assert ends.due == {}
+    for ear in ears.values():
+        os.close(ear)
 
 
 @pytest.mark.parametrize("bad", [0, 1, 3])
@@ -376,7 +410,7 @@ def test_the_reference_is_taken_over_all_pairs_of_runs(laws):
 def test_models_beside_the_real_system(laws):
     result = pretend(laws, stream(120, seed=4))
     assert result.ideal == result.pairs[0].P
-    table = compare_with_models(result, ["fcfs", "easy", "slurm"], draws=2, rng=3)
+    table = compare_with_models(RealRuns.of(result), ["fcfs", "easy", "slurm"], draws=2, rng=3)
     rows = table.to_polars()
     assert rows["model"].to_list() == ["the real Slurm", *(["fcfs"] * 2), *(["easy"] * 2),
                                        *(["slurm"] * 2)]  # fmt: skip

@@ -22,7 +22,7 @@ def fit_law(values: npt.ArrayLike) -> Law:
 
 def gamma(mean: float, sd: float) -> Law:
     """Return the gamma law with these moments; a fixed one where there is no spread."""
-    return Law("gamma", mean, (mean / sd) ** 2) if mean > 0 and sd > 0 else Law("fixed", mean)
+    return Law("gamma", mean, (mean / sd) ** 2) if sd > 1e-4 * mean > 0 else Law("fixed", mean)
 
 
 def fit_release(width: npt.ArrayLike, seconds: npt.ArrayLike) -> tuple[Law, Law]:
