@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -206,22 +207,33 @@ def _overheads_chapter(real: RealRuns, policies: Sequence[str], draws: int, rng:
             *(Value(row[f"P_{size}"]) for size in sizes),
             *(Value(row[name]) for name in ("P_min", "P_max", "P_own")),
             Value(row["P"] / ideal),
+            _between(row, "ratio", 1, 2),
             Value(mean_wait, None, 1),
             Value(100 * (mean_wait / wait - 1), None, 1),
+            _between(row, "wait_error", 100, 1),
         )
         rows.append((ITSELF if itself else f"{row['model']}{more}", values))
     columns = (
         "P in seconds, first jobs", *(f"{size:,}" for size in sizes), "least", "most",
-        "among its draws", "ratio", "mean wait, s", "off by, %",
+        "among its draws", "ratio", "by chance", "mean wait, s", "off by, %", "by chance, %",
     )  # fmt: skip
     notes = (
         f"{len(real.logs)} real runs; P is the mean over them and, with overheads, over {draws} "
-        "draws. The ratio is that to the system's own; the last column is the mean wait's error.",
+        "draws. The ratio is that to the system's own P; the error is that of the mean wait. By "
+        "chance: where both are in nine cases of ten if so many draws stand for the real runs, "
+        "which is if the model is exact.",
     )
     return Chapter(
         "Models beside it",
         (PrintedTable("Models", "models beside real runs", columns, tuple(rows), notes),),
     )
+
+
+def _between(row: dict[str, Any], name: str, times: float, digits: int) -> Value:
+    low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
+    if low is None or high is None:
+        return Value(None)
+    return Value(f"{times * low:.{digits}f} … {times * high:.{digits}f}")
 
 
 def _row(name: str, values: list[float], found: Adequacy) -> tuple[str, tuple[Value, ...]]:

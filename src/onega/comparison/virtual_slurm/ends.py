@@ -76,8 +76,8 @@ class Ends:
     def _look(self) -> float:
         """Hear of new ends, tell those that have come; return the real seconds to the next look."""
         for line in self._written.lines():
-            number, micros, name = line.decode().split()
-            self.due[int(number)] = (int(micros) / 1e6, name)
+            told = line.decode().split()
+            self.due[int(told[0])] = (int(told[1]) / 1e6, told[2])
         now, soonest = self.slurm.now(), LOOK
         for number, (end, name) in list(self.due.items()):
             if end > now:
