@@ -206,10 +206,10 @@ def _overheads_chapter(real: RealRuns, policies: Sequence[str], draws: int, rng:
         values = (
             *(Value(row[f"P_{size}"]) for size in sizes),
             *(Value(row[name]) for name in ("P_min", "P_max", "P_own")),
-            Value(row["P"] / ideal),
+            Value(row["P"] / ideal if ideal else None),
             _between(row, "ratio", 1, 2),
             Value(mean_wait, None, 1),
-            Value(100 * (mean_wait / wait - 1), None, 1),
+            Value(100 * (mean_wait / wait - 1) if wait else None, None, 1),
             _between(row, "wait_error", 100, 1),
         )
         rows.append((ITSELF if itself else f"{row['model']}{more}", values))

@@ -246,8 +246,8 @@ def _among(drawn: Sequence[Schedule], runs: int, rng: Rng) -> dict[str, float | 
         for a, b in itertools.combinations(range(len(drawn)), 2)
     }
     found: dict[str, float | None] = {"P_own": float(np.mean([*pairs.values()])) if pairs else None}
-    if not 2 <= runs < len(drawn):
-        return found
+    if not 2 <= runs < len(drawn) or not all(pairs.values()):
+        return found  # draws that are equal: nothing is random
     waits = np.array([one.summary()["mean_wait"] for one in drawn])
     chance, ratios, errors = generator(child(rng, runs)), [], []
     for _ in range(SUBSETS):
