@@ -70,7 +70,8 @@ def in_a_pool(seed: int) -> None:
     }
     log = onega.Workload({**jobs, "procs": np.array(case.procs)})
     if rng.random() < 0.3:
-        measured(onega.simulate(log, case.machine, ["slurm", "slurm:fine"][seed % 2]))
+        cluster = onega.Cluster(case.machine, overheads="measured" if seed % 3 else None)
+        measured(onega.simulate(log, cluster, ["slurm", "slurm:fine"][seed % 2], rng=seed))
     down = {"time": [float(rng.integers(0, 9))], "event": ["down"], "procs": [case.machine]}
     events = pl.DataFrame(down) if rng.random() < 0.2 else None
     name = order if backfill is None else f"{order}+{backfill}"

@@ -28,7 +28,11 @@ def best_fit(free, wanted):
 
 
 def reserve(plan, start, until, nodes):
-    """The plan is a list of (begin, end, free nodes)."""
+    """The plan is a list of (begin, end, free nodes).
+
+    The first of the slots about the reservation that has what its successor has is joined to it;
+    Slurm joins one at most.
+    """
     start = max(start, plan[0][0])
     cut = []
     for begin, end, free in plan:
@@ -36,6 +40,13 @@ def reserve(plan, start, until, nodes):
         for a, b in pairwise(marks):
             inside = a >= start and b <= until
             cut.append((a, b, free - nodes if inside else free))
+    first = next((k for k, slot in enumerate(cut) if slot[1] > start), len(cut))
+    for k in range(max(first - 2, 0), len(cut) - 1):
+        if cut[k][0] >= until:
+            break
+        if cut[k][2] == cut[k + 1][2]:
+            cut[k : k + 2] = [(cut[k][0], cut[k + 1][1], cut[k][2])]
+            break
     return cut
 
 
@@ -151,10 +162,9 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
         return job[{"running": "end", "completing": "freed", "released": "noticed"}[job["state"]]]
 
     def notice(job):
-        nonlocal over
+        nonlocal over, asked
         active.remove(job)
-        over += 1
-        main_pass(rules.default_queue_depth)
+        over, asked = over + 1, True
 
     while over < len(jobs):
         ending = min((due(job) for job in active), default=inf)

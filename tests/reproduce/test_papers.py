@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
 import onega
 from onega.core.errors import OnegaError, QueueingError, SimulationError
+from onega.core.slurm.parameters import SlurmParameters
 from onega.pages import to_html, to_markdown
-from onega.reproduce.adequacy import reproduce_adequacy, runs_in, settings_in
+from onega.reproduce.adequacy import real_runs_in, reproduce_adequacy, runs_in
 from onega.reproduce.limits import reproduce_limits
 from onega.reproduce.rumyantsev_2014 import reproduce_rumyantsev_2014
 from onega.reproduce.rumyantsev_2018 import (
@@ -184,20 +187,55 @@ def test_waits_that_are_near_count_as_the_same(log):
     assert made.summary()["Table I/100/different waits"] == 0
 
 
-def test_the_model_of_slurm_takes_the_settings_of_the_runs(log, tmp_path):
-    """Runs of a folder bring their scheduler's settings; a cycle an hour apart shows."""
-    for number in (1, 2):
-        onega.write(log, tmp_path / f"run-{number}.swf")
-    assert settings_in(tmp_path) is None
-    seldom = "bf_interval=3600,bf_window=1,sched_interval=3600,defer"
-    (tmp_path / "report.json").write_text(json.dumps({"scheduler_parameters": seldom}))
-    found = settings_in(tmp_path)
-    assert found.bf_interval == 3600
+def test_the_model_of_slurm_takes_the_settings_that_are_given(log):
+    """A cycle an hour apart shows."""
+    seldom = SlurmParameters.of(
+        {"schedulerparameters": "bf_interval=3600,bf_window=1,sched_interval=3600"}, "as run"
+    )
     stock = reproduce_adequacy([log, log], policies=("slurm",)).summary()
-    as_run = reproduce_adequacy([log, log], policies=("slurm",), slurm=found).summary()
+    as_run = reproduce_adequacy([log, log], policies=("slurm",), slurm=seldom).summary()
     assert as_run["Models/slurm:as run/900"] > stock["Models/slurm/900"]
-    expected = onega.simulate(log, log.meta.procs, onega.Policy("slurm", slurm=found))
+    expected = onega.simulate(log, log.meta.procs, onega.Policy("slurm", slurm=seldom))
     assert as_run["Models/slurm:as run/mean wait, s"] == expected.summary()["mean_wait"]
+
+
+def test_models_with_and_without_overheads_from_a_folder(log, tmp_path):
+    """The folder of `onega virtual`: "real" runs that the model of Slurm made itself."""
+    stream = log.head(120)
+    laws = onega.Overheads(completion="gamma(mean=5, sd=3)", release="2s")
+    assert real_runs_in(tmp_path) is None
+    onega.write(stream, tmp_path / "stream.swf")
+    laws.save(tmp_path / "overheads.json")
+    told = {"procs": log.meta.procs, "scheduler_parameters": "bf_interval=60"}
+    (tmp_path / "report.json").write_text(json.dumps(told))
+    cluster = onega.Cluster(log.meta.procs, overheads=laws)
+    logs = []
+    for number in (1, 2, 3):
+        run = onega.simulate(stream, cluster, "slurm:bf_interval=60", rng=number)
+        columns = {"wait": run.start - stream.column("submit"), "runtime": run.end - run.start}
+        table = stream.table.with_columns(**{k: pl.Series(v) for k, v in columns.items()})
+        logs.append(onega.Workload(table, stream.meta))
+        onega.write(logs[-1], tmp_path / f"run-{number}.swf")
+    real = real_runs_in(tmp_path)
+    made = reproduce_adequacy(logs, policies=("slurm", "easy"), real=real, draws=4, rng=1)
+    flat = made.summary()
+    itself, drawn = (
+        f"Models/{name}" for name in ("the system against itself", "slurm with overheads")
+    )
+    every = [onega.adequacy(a, b).P for a, b in itertools.combinations(real.logs, 2)]
+    assert flat[f"{itself}/120"] == pytest.approx(np.mean(every))
+    assert flat[f"{itself}/ratio"] == 1
+    assert (flat[f"{itself}/least"], flat[f"{itself}/most"]) == (min(every), max(every))
+    waits = np.mean([np.mean(one.column("wait")) for one in logs])
+    assert flat[f"{itself}/mean wait, s"] == pytest.approx(waits, rel=1e-6)
+    # The model is one of them; without overheads, and EASY, are another machine.
+    assert flat[f"{drawn}/ratio"] < 1.3
+    assert abs(flat[f"{drawn}/off by, %"]) < 10
+    assert flat["Models/easy/ratio"] > flat[f"{drawn}/ratio"]
+    assert flat[f"{drawn}/ratio"] == pytest.approx(flat[f"{drawn}/120"] / flat[f"{itself}/120"])
+    (tmp_path / "report.json").write_text("{}")
+    with pytest.raises(SimulationError, match="isn't a folder of `onega virtual`"):
+        real_runs_in(tmp_path)
 
 
 def test_adequacy_refuses_what_is_undefined(log):

@@ -9,9 +9,12 @@ from __future__ import annotations
 import pytest
 
 from onega.simulation.machine import memory
+from onega.simulation.slurm.run import SlurmDelays
 from reference.machine.problems import MECHANISMS, random_mixture, random_problem
 from simulation.cases import CONTROLS, POLICIES, check, random_case
 from simulation.machine.test_twin import check as check_machine
+from simulation.slurm.cases import LAWS, PARAMETERS, busy_stream, check_drawn
+from simulation.slurm.cases import check as check_slurm
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: f"{policy[0]}+{policy[1]}")
@@ -49,3 +52,18 @@ def test_logs_and_plans_that_are_full_grow(monkeypatch):
     for seed in range(40):
         check_machine(random_mixture(seed, 40))
     assert set(grown) == {"with_larger_plan", "with_longer_logs"}
+
+
+@pytest.mark.parametrize("parameters", PARAMETERS, ids=range(len(PARAMETERS)))
+@pytest.mark.parametrize("seed", range(3))
+def test_slurm(parameters, seed):
+    """Slurm's passes and plans, with and without what a real system adds."""
+    jobs, procs = busy_stream(seed, 12)
+    check_slurm(jobs, procs, parameters)
+    check_slurm(jobs, procs, parameters, SlurmDelays.draw(LAWS, jobs, rng=seed))
+
+
+@pytest.mark.parametrize("rule", ["slurm", "slurm:fine"])
+def test_slurm_with_overheads_of_a_cluster(rule):
+    jobs, procs = busy_stream(4, 12)
+    check_drawn(jobs, procs, rule, 4)

@@ -2,21 +2,34 @@
 
 The runs are two logs with waits, or a folder that ``onega virtual --repeat`` has written. The
 stream is also simulated under policies, so that the model's distance stands beside the real
-system's distance from itself.
+system's distance from itself; with a folder without and with the overheads that were measured.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from onega.comparison.adequacy.adequacy import SAME, Adequacy, adequacy, table_sizes
+from onega.comparison.adequacy.experiment import (
+    LAWS,
+    REAL,
+    REPORT,
+    RUNS,
+    STREAM,
+    RealRuns,
+    compare_with_models,
+    run_files,
+)
 from onega.core.errors import SimulationError
 from onega.core.policy import SLURM, Policy
+from onega.core.rng import Rng
 from onega.core.slurm.parameters import SlurmParameters
 from onega.core.workload.workload import Workload
 from onega.reproduce.printed_others import TABLE_I, TITLES
@@ -24,14 +37,13 @@ from onega.reproduce.result import Absent, Chapter, PrintedFigure, PrintedTable,
 
 NAME = "adequacy"
 POLICIES = ("fcfs", "easy", "conservative", "slurm")
-RUNS = "run-*.swf"
-REPORT = "report.json"
+DRAWS = 20
 ITSELF = "the system against itself"
 
 
 def runs_in(folder: Path) -> tuple[Path, ...]:
     """Return the runs that ``onega virtual --repeat`` left in a folder."""
-    found = sorted(folder.glob(RUNS), key=lambda path: (len(path.name), path.name))
+    found = run_files(folder)
     if len(found) < 2:
         raise SimulationError(
             f"{folder} has {len(found)} files {RUNS}, two are needed: "
@@ -40,13 +52,10 @@ def runs_in(folder: Path) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def settings_in(folder: Path) -> SlurmParameters | None:
-    """Return the scheduler's settings of the runs in a folder, if ``onega virtual`` noted them."""
-    try:
-        told = json.loads((folder / REPORT).read_text(encoding="utf-8"))
-        return SlurmParameters.of({"schedulerparameters": told["scheduler_parameters"]}, "as run")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
+def real_runs_in(folder: Path) -> RealRuns | None:
+    """Return the runs with their stream, settings and overheads, if they are all in the folder."""
+    known = all((folder / name).is_file() for name in (STREAM, LAWS, REPORT))
+    return RealRuns.read(folder) if known else None
 
 
 def reproduce_adequacy(
@@ -57,6 +66,9 @@ def reproduce_adequacy(
     tolerance: float = 0.0,
     same_within: float = SAME,
     slurm: SlurmParameters | None = None,
+    real: RealRuns | None = None,
+    draws: int = DRAWS,
+    rng: Rng = None,
     progress: Callable[[float], None] | None = None,
 ) -> Reproduction:
     """Make Table I from the runs of one stream, and set models beside it.
@@ -75,6 +87,11 @@ def reproduce_adequacy(
         Seconds by which two waits may differ and still count as the same.
     slurm
         Settings of the scheduler that made the runs, for the model ``slurm``; stock if None.
+    real
+        The same runs with their stream and overheads: then models are simulated on the stream,
+        without and with overheads, and stand beside all runs.
+    draws, rng
+        Simulations with overheads of each model, and their seed.
     """
     if len(runs) < 2:
         raise SimulationError("the measure needs two runs of one stream (two logs with waits)")
@@ -95,6 +112,8 @@ def reproduce_adequacy(
         absent = (
             Absent("models beside it", "the logs don't say how large the machine is: --procs"),
         )
+    elif policies and real is not None:
+        chapters.append(_overheads_chapter(real, policies, draws, rng))
     elif policies:
         rules = dict(_with_settings(name, slurm) for name in policies)
         chapters.append(_model_chapter(runs, pairs, size or 0, (rules, progress)))
@@ -171,6 +190,50 @@ def _model_chapter(
     figure = PrintedFigure("Models, as curves", "P along the stream",
                         partial(measure_along, list(sizes), curves))  # fmt: skip
     return Chapter("Models beside it", (table, figure))
+
+
+def _overheads_chapter(real: RealRuns, policies: Sequence[str], draws: int, rng: Rng) -> Chapter:
+    """Set models on the stream, without and with overheads, beside all real runs."""
+    table = compare_with_models(real, policies, draws=draws, rng=rng)
+    ideal = float(np.mean(table.ideal))
+    wait = float(np.mean([np.mean(log.column("wait")) for log in real.logs]))
+    sizes = table_sizes(len(real.stream))
+    rows = []
+    for row in table.rows.iter_rows(named=True):
+        itself = row["model"] == REAL
+        mean_wait = wait if itself else row["mean_wait"]
+        more = " with overheads" if row["overheads"] else ""
+        values = (
+            *(Value(row[f"P_{size}"]) for size in sizes),
+            *(Value(row[name]) for name in ("P_min", "P_max", "P_own")),
+            Value(row["P"] / ideal if ideal else None),
+            _between(row, "ratio", 1, 2),
+            Value(mean_wait, None, 1),
+            Value(100 * (mean_wait / wait - 1) if wait else None, None, 1),
+            _between(row, "wait_error", 100, 1),
+        )
+        rows.append((ITSELF if itself else f"{row['model']}{more}", values))
+    columns = (
+        "P in seconds, first jobs", *(f"{size:,}" for size in sizes), "least", "most",
+        "among its draws", "ratio", "by chance", "mean wait, s", "off by, %", "by chance, %",
+    )  # fmt: skip
+    notes = (
+        f"{len(real.logs)} real runs; P is the mean over them and, with overheads, over {draws} "
+        "draws. The ratio is that to the system's own P; the error is that of the mean wait. By "
+        "chance: where both are in nine cases of ten if so many draws stand for the real runs, "
+        "which is if the model is exact.",
+    )
+    return Chapter(
+        "Models beside it",
+        (PrintedTable("Models", "models beside real runs", columns, tuple(rows), notes),),
+    )
+
+
+def _between(row: dict[str, Any], name: str, times: float, digits: int) -> Value:
+    low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
+    if low is None or high is None:
+        return Value(None)
+    return Value(f"{times * low:.{digits}f} … {times * high:.{digits}f}")
 
 
 def _row(name: str, values: list[float], found: Adequacy) -> tuple[str, tuple[Value, ...]]:

@@ -21,6 +21,8 @@ SMALLER = (
     ("--procs 100", "--procs 16"),
     ("--sample 1000", "--sample 50"),
     ("--shrink 60", "--shrink 2000"),
+    ("--repeat 3", "--repeat 2"),
+    ("--draws 40", "--draws 4"),
     ("/etc/slurm/", ""),
 )
 """What is made smaller so that a command takes seconds; names of files stay."""
@@ -42,7 +44,8 @@ def here(tmp_path, monkeypatch):
     submit, procs = np.cumsum(rng.integers(0, 8, 12)).astype(float), rng.integers(1, 8, 12)
     table = {"submit": submit, "runtime": runtime, "procs": procs, "estimate": 2 * runtime}
     jobs = onega.Workload(table, onega.Meta(procs=16))
-    onega.write(jobs, "jobs.swf")
+    for name in ("jobs.swf", "heavy.swf"):
+        onega.write(jobs, name)
     for name, policy in (("REAL.swf", "easy"), ("MODEL.swf", "fcfs")):
         wait = onega.simulate(jobs, 16, policy).start - submit
         onega.write(onega.Workload(table | {"wait": wait}, onega.Meta(procs=16)), name)
@@ -55,8 +58,19 @@ def here(tmp_path, monkeypatch):
     Path("slurm.conf").write_text("SchedulerParameters=bf_interval=45\n")
     Path("MACHINE.toml").write_text("procs = 16\n")
     Path("DIR").mkdir()
-    onega.Overheads(completion=1.0).save("laws.json")
+    Path("OTHER").mkdir()
+    for name in ("laws.json", "OTHER/overheads.json"):
+        onega.Overheads(completion=1.0).save(name)
     return tmp_path
+
+
+def pretend_runs():
+    """What `onega virtual` would have left in DIR."""
+    Path("jobs.swf").rename("DIR/stream.swf")
+    Path("REAL.swf").rename("DIR/run-1.swf")
+    Path("MODEL.swf").rename("DIR/run-2.swf")
+    Path("laws.json").rename("DIR/overheads.json")
+    Path("DIR/report.json").write_text('{"procs": 16, "scheduler_parameters": ""}')
 
 
 def test_the_page_has_commands():
@@ -69,7 +83,9 @@ def test_command(command, here, capsys):
         pytest.skip(MESSAGE)
     for there, small in SMALLER:
         command = command.replace(there, small)
-    if "DIR/overheads.json" in command:
+    if command.startswith("onega reproduce adequacy"):
+        pretend_runs()
+    elif "DIR/overheads.json" in command:
         Path("laws.json").rename("DIR/overheads.json")
     command = command.replace("KTH-SP2-1996-2.1-cln.swf.gz", str(made("made-100.swf")))
     with pytest.raises(SystemExit) as ended:

@@ -11,32 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onega
-from onega.comparison.adequacy.overheads import NONE, fit_law, fit_release
-from onega.comparison.virtual_slurm.collect import handovers
+from onega.comparison.adequacy.overheads import NONE, fit_law
 from onega.comparison.virtual_slurm.virtual import submission_times
-from onega.core.rng import child, generator, seed_sequence
 from onega.core.slurm.conf import read_slurm_conf
 from onega.core.slurm.parameters import SlurmParameters, slurm_duration
 from onega.simulation.slurm.run import SlurmDelays, limit_seconds, one_by_one, simulate_slurm
 from places import shared
-from reference import slurm as naive
-
-FINE = SlurmParameters.parse("fine")
-
-
-def policy(parameters):
-    return onega.Policy("slurm", knowledge="estimate", slurm=parameters)
-
-
-def workload(submit, runtime, procs, estimate):
-    return onega.Workload(
-        {
-            "submit": np.asarray(submit, dtype=float),
-            "runtime": np.asarray(runtime, dtype=float),
-            "procs": procs,
-            "estimate": np.asarray(estimate, dtype=float),
-        }
-    )
+from simulation.slurm.cases import (
+    FINE,
+    LAWS,
+    PARAMETERS,
+    busy_stream,
+    check,
+    check_drawn,
+    policy,
+    workload,
+)
 
 
 @st.composite
@@ -55,19 +45,7 @@ def cases(draw):
         )
         for _ in range(n)
     ]
-    parameters = draw(
-        st.sampled_from(
-            [
-                SlurmParameters(),
-                FINE,
-                SlurmParameters(bf_interval=7, bf_resolution=30, sched_interval=20),
-                SlurmParameters(bf_max_job_test=2, default_queue_depth=1, batch_sched_delay=0),
-                SlurmParameters(bf_window=4, bf_interval=5),
-                SlurmParameters(bf_window=3, bf_interval=31, sched_interval=7, bf_resolution=1),
-                SlurmParameters(bf_resolution=300, sched_interval=0, bf_interval=2),
-            ]
-        )
-    )
+    parameters = draw(st.sampled_from(PARAMETERS))
     return np.cumsum(gaps), rows, procs, parameters
 
 
@@ -79,19 +57,7 @@ def test_agrees_with_the_naive_twin(case):
         np.array(column, dtype=float) for column in zip(*rows)
     )
     jobs = workload(submit, runtime, width.astype(int), estimate)
-    limit = limit_seconds(jobs, perfect=False)
-    delays = SlurmDelays(np.zeros(len(jobs)), overrun, release, reports)
-    schedule = simulate_slurm(jobs, onega.Cluster(procs), policy(parameters), delays=delays)
-    names = ("submit", "runtime", "limit", "procs", "overrun", "release", "reports")
-    columns = (submit.astype(float), runtime, limit, width.astype(int), overrun, release, reports)
-    plain = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-    np.testing.assert_array_equal(schedule.start, naive.simulate(plain, procs, parameters))
-
-
-LAWS = onega.Overheads(
-    "exponential(0.4)", "gamma(mean=2, sd=1)",
-    submission="exponential(3)", release="lognormal(mean=1, sd=2)", report="exponential(0.05)",
-)  # fmt: skip
+    check(jobs, procs, parameters, SlurmDelays(np.zeros(len(jobs)), overrun, release, reports))
 
 
 @pytest.mark.parametrize("rule", ["slurm", "slurm:fine", "slurm:bf_interval=7;sched_interval=13"])
@@ -102,16 +68,7 @@ def test_overheads_of_a_cluster_are_those_of_the_naive_twin(rule, seed):
     count, procs = 40, 16
     runtime, width = rng.integers(20, 300, count), rng.integers(1, 17, count)
     jobs = workload(np.cumsum(rng.integers(0, 40, count)), runtime, width, 2 * runtime)
-    schedule = onega.simulate(jobs, onega.Cluster(procs, overheads=LAWS), rule, rng=seed)
-    source = seed_sequence(seed)
-    drawn = SlurmDelays.draw(LAWS, jobs, rng=source)
-    beat, wake, full = generator(child(source, 0)).random(3)
-    names = ("submit", "submission", "runtime", "limit", "procs", "overrun", "release", "reports")
-    columns = (jobs.column("submit"), drawn.submission, runtime, limit_seconds(jobs, perfect=False),
-               width, drawn.overrun, drawn.release, drawn.reports)  # fmt: skip
-    plain = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-    starts = naive.simulate(plain, procs, onega.Policy.parse(rule).slurm, beat, wake, full)
-    np.testing.assert_array_equal(schedule.start, starts)
+    schedule = check_drawn(jobs, procs, rule, seed)
     assert "completion gamma" in schedule.provenance[-1]
     again = onega.simulate(jobs, onega.Cluster(procs, overheads=LAWS), rule, rng=seed)
     np.testing.assert_array_equal(again.end, schedule.end)
@@ -138,20 +95,8 @@ SLEEP = onega.Sleep([onega.SleepState(60.0, 1.0, 5.0, 10.0)])
 @pytest.mark.parametrize(("parameters", "count"), [(SlurmParameters(), 60), (FINE, 18)])
 def test_long_queues_agree_with_the_naive_twin(parameters, count, seed):
     """Plans that are kept, moved and added to: a long queue, estimates that are wrong."""
-    rng = np.random.default_rng(seed)
-    procs = int(rng.choice([5, 16, 70]))
-    width = np.minimum(procs, 1 + rng.geometric(2.0 / procs, count))
-    runtime = rng.choice([30.0, 200.0, 900.0], count) * rng.integers(1, 4, count)
-    submit = np.cumsum(rng.choice([0, 1, 7, 60, 400], count)).astype(float)
-    estimate = np.maximum(60, runtime * rng.choice([0.3, 1, 1, 2, 9], count))
-    jobs = workload(submit, runtime, width, estimate)
-    schedule = simulate_slurm(jobs, onega.Cluster(procs), policy(parameters))
-    limit = limit_seconds(jobs, perfect=False)
-    names = ("submit", "runtime", "limit", "procs", "overrun", "release", "reports")
-    none = np.zeros(count)
-    columns = (submit, runtime, limit, width, none, none, none)
-    plain = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-    np.testing.assert_array_equal(schedule.start, naive.simulate(plain, procs, parameters))
+    jobs, procs = busy_stream(seed, count)
+    check(jobs, procs, parameters)
 
 
 @pytest.mark.parametrize("rule", ["slurm", "slurm:fine", "slurm:bf_interval=7;sched_interval=13"])
@@ -165,7 +110,8 @@ def test_idle_time_is_jumped_over(rule):
     for width in (4, 3):
         jobs = workload([0, 5, 6], [1e11, 60, 60], [width, 4, 1], [2e11, 60, 4e11])
         waiting = onega.simulate(jobs, 4, rule)
-        assert waiting.start[1] == waiting.end[0] == 1e11
+        assert waiting.end[0] == 1e11
+        assert 1e11 < waiting.start[1] <= 1e11 + 4  # the next beat, three seconds after a pass
         assert (waiting.start[2] < 60) == (width == 3)
 
 
@@ -328,7 +274,7 @@ def test_policy_text(tmp_path):
     assert str(parsed) == "slurm:Cluster.conf"
     short = onega.Policy.parse("slurm:bf_interval=10;defer")
     assert short.slurm.bf_interval == 10
-    assert short.slurm.defer
+    assert short.slurm.ignored == ()
     jobs = workload([0], [10], [1], [60])
     assert "no_such=1" in onega.simulate(jobs, 1, parsed).provenance[-1]
 
@@ -445,18 +391,24 @@ def test_heavy_load_within_slurms_own_repeatability(names, parameters, ideal):
 
 
 def measured(names, kind):
-    """Laws of the overheads in real runs, as `onega virtual` would fit them."""
+    """Laws of the overheads in real runs, as `onega virtual` would fit them.
+
+    When nodes were idle again isn't in these logs: five times what was measured at a fifth of
+    their speed, on another day.
+    """
     due, asked = stream(kind).column("submit"), stream(kind).column("runtime")
-    submission, overrun, gaps = [], [], []
+    submission, overrun = [], []
     for name in names:
         run = pl.read_csv(shared("slurm", f"slurm-{name}.csv"))
         noted = run["start"].to_numpy()
         submission.append(submission_times(pl.DataFrame({"due": due, "submitted": run["submit"]})))
         overrun.append(run["end"].to_numpy() - np.maximum(noted, np.floor(noted) + asked))
-        gaps.append(handovers(run.rename({"nodelist": "node_list", "submit": "submitted"})))
     laws = [fit_law(np.concatenate(values)) for values in (submission, overrun)]
-    release, report = fit_release(*np.concatenate(gaps).T)
-    return onega.Overheads(NONE, laws[1], submission=laws[0], release=release, report=report)
+    known = onega.Overheads.of("measured")
+    slower = [
+        f"gamma(mean={5 * law.mean}, shape={law.shape})" for law in (known.release, known.report)
+    ]
+    return onega.Overheads(NONE, laws[1], submission=laws[0], release=slower[0], report=slower[1])
 
 
 @pytest.mark.parametrize(

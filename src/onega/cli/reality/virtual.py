@@ -111,11 +111,11 @@ def virtual(
         )
     table = None
     if models is not None:
-        from onega.comparison.adequacy.experiment import compare_with_models
+        from onega.comparison.adequacy.experiment import RealRuns, compare_with_models
         from onega.core.files import write_table
 
         names = [name.strip() for name in models.split(",") if name.strip()]
-        table = compare_with_models(result, names, rng=seed)
+        table = compare_with_models(RealRuns.of(result), names, rng=seed)
         write_table(table.rows, output / "models.csv")
     numbers = result.summary() | ({} if table is None else table.summary())
     emit(numbers, partial(_screen, result, trace.name, table), json=json)

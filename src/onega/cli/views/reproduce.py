@@ -161,6 +161,17 @@ def adequacy(
             "slurm.conf or SchedulerParameters; those that DIR notes by default.",
         ),
     ] = None,
+    overheads: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|LAWS",
+            help="Of the models beside DIR, e.g. those of other runs; DIR's own by default.",
+        ),
+    ] = None,
+    draws: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Simulations with overheads of each model.")
+    ] = 20,
+    seed: SeedOption = 1,
     tolerance: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="Submit times may differ by so much.")
     ] = 0.0,
@@ -174,16 +185,26 @@ def adequacy(
 ) -> None:
     """Table I of Baranov et al. (2019): how far a system is from itself, and models from it.
 
-    DIR is what `onega virtual STREAM --procs N --repeat 2 -o DIR` wrote (run-1.swf, run-2.swf, …).
+    DIR is what `onega virtual STREAM --procs N --repeat 2 -o DIR` wrote (run-1.swf, run-2.swf, …):
+    its stream is simulated without and with its overheads, and stands beside all its runs.
     """
-    from onega.core.slurm.parameters import SlurmParameters
-    from onega.reproduce.adequacy import reproduce_adequacy, runs_in, settings_in
+    from dataclasses import replace
 
-    paths = list(runs or ())
+    from onega.core.machine.overheads import Overheads
+    from onega.core.slurm.parameters import SlurmParameters
+    from onega.reproduce.adequacy import real_runs_in, reproduce_adequacy, runs_in
+
+    paths, real = list(runs or ()), None
     settings = None if slurm is None else SlurmParameters.parse(slurm)
     if len(paths) == 1 and paths[0].is_dir():
-        settings = settings or settings_in(paths[0])
-        paths = list(runs_in(paths[0]))
+        folder, paths = paths[0], list(runs_in(paths[0]))
+        real = real_runs_in(folder) if settings is None else None
+    if overheads is not None:
+        if real is None:
+            raise SimulationError(
+                "--overheads goes with the whole folder that `onega virtual` wrote, without --slurm"
+            )
+        real = replace(real, overheads=Overheads.parse(overheads))
     if len(paths) < 2:
         raise SimulationError(
             "reproduce adequacy needs two runs of one stream: two logs with waits, or the folder "
@@ -199,6 +220,9 @@ def adequacy(
             tolerance=tolerance,
             same_within=same_within,
             slurm=settings,
+            real=real,
+            draws=draws,
+            rng=seed,
             progress=done,
         )
     _emit(made, output, json=json)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,12 +18,14 @@ from onega.comparison.adequacy.adequacy import Adequacy, adequacy, table_sizes
 from onega.comparison.virtual_slurm.result import VirtualResult
 from onega.core.errors import SimulationError
 from onega.core.machine.cluster import Cluster
+from onega.core.machine.overheads import Overheads
 from onega.core.policy import SLURM, Policy
-from onega.core.rng import Rng, child, seed_sequence
+from onega.core.rng import Rng, child, generator, seed_sequence
 from onega.core.schedule.schedule import Schedule
 from onega.core.slurm.parameters import SlurmParameters
 from onega.core.workload.workload import Workload
 from onega.models import MODELS
+from onega.traces.reading import read
 
 SHORTEST = 10.0
 """Seconds that a job of a shrunk stream runs at least: shorter ones are all launch."""
@@ -65,7 +70,7 @@ def make_stream(
     return drawn.with_columns(
         ((pl.col("submit") - first) / shrink).round().alias("submit"),
         runtime.alias("runtime"),
-        # Whoever is cut off at the limit tells of the limit, not of the scheduler.
+        # A job that is cut off at its limit tells of the limit, not of the scheduler.
         pl.max_horizontal(pl.col("estimate") / shrink, runtime).ceil().alias("estimate"),
         pl.lit(None, dtype=pl.Float64).alias("wait"),
         note=f"times divided by {shrink:g}, run times at least {SHORTEST:g} s",
@@ -82,8 +87,9 @@ class ModelTable:
         P of every pair of real runs.
     rows
         Columns ``model``, ``overheads``, ``P`` (mean over real runs and draws), ``P_min``,
-        ``P_max``, ``P_own`` (mean over pairs of the model's own draws), ``mean_wait``, and
-        ``P_50``, ``P_100``, … for prefixes.
+        ``P_max``, ``P_own`` (mean over pairs of the model's own draws), ``mean_wait``,
+        ``P_50``, ``P_100``, … for prefixes, and ``ratio_low`` … ``wait_error_high``: what chance
+        makes of an exact model, 5 and 95 %.
     """
 
     ideal: tuple[float, ...]
@@ -115,10 +121,75 @@ class ModelTable:
 
 REAL = "the real Slurm"
 DRAWS = 5
+SUBSETS = 1000
+STREAM, RUNS, REPORT, LAWS = "stream.swf", "run-*.swf", "report.json", "overheads.json"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RealRuns:
+    """Real runs of one stream, and what a model needs to repeat them.
+
+    Attributes
+    ----------
+    stream
+        The jobs as they were submitted, with the run times that they asked for.
+    logs
+        What became of them, a log for each run.
+    procs, parameters
+        The machine, and its SchedulerParameters.
+    overheads
+        Laws for the models.
+    """
+
+    stream: Workload
+    logs: tuple[Workload, ...]
+    procs: int
+    parameters: str
+    overheads: Overheads
+
+    @classmethod
+    def of(cls, result: VirtualResult) -> RealRuns:
+        """Take the runs that `virtual` made."""
+        logs = tuple(run.log for run in result.runs)
+        return cls(result.stream, logs, result.procs, result.parameters, result.overheads)
+
+    @classmethod
+    def read(cls, folder: str | os.PathLike[str]) -> RealRuns:
+        """Read the folder that `virtual` wrote.
+
+        Raises
+        ------
+        SimulationError
+            A file is missing, or isn't what `virtual` writes.
+        """
+        place = Path(folder)
+        try:
+            told = json.loads((place / REPORT).read_text(encoding="utf-8"))
+            procs, parameters = int(told["procs"]), str(told["scheduler_parameters"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise SimulationError(
+                f"{place} isn't a folder of `onega virtual`: {REPORT}: {error!r:.80}"
+            ) from None
+        return cls(
+            read(place / STREAM),
+            tuple(read(path) for path in run_files(place)),
+            procs,
+            parameters,
+            Overheads.load(place / LAWS),
+        )
+
+    def pairs(self) -> tuple[Adequacy, ...]:
+        """Compare every two runs."""
+        return tuple(adequacy(a, b) for a, b in itertools.combinations(self.logs, 2))
+
+
+def run_files(folder: Path) -> list[Path]:
+    """Return the runs in a folder of `virtual`, in their order."""
+    return sorted(folder.glob(RUNS), key=lambda path: (len(path.name), path.name))
 
 
 def compare_with_models(
-    result: VirtualResult,
+    runs: RealRuns,
     policies: Sequence[str] = ("fcfs", "easy", "conservative", SLURM),
     *,
     draws: int = DRAWS,
@@ -128,46 +199,70 @@ def compare_with_models(
 
     Parameters
     ----------
-    result
-        Real runs. ``slurm`` among the policies takes the parameters that they ran with.
+    runs
+        ``slurm`` among the policies takes the parameters that they ran with.
     draws
         Simulations with overheads of each policy, each with its own draw.
     rng
         Seed of the overheads.
     """
-    seed = seed_sequence(rng)
-    real = [run.log for run in result.runs]
-    rows = [_row(REAL, overheads=False, found=list(result.pairs))] if result.pairs else []
+    seed, pairs = seed_sequence(rng), runs.pairs()
+    rows = [_row(REAL, overheads=False, found=pairs)] if pairs else []
     for place, name in enumerate(policies):
-        simulate = _simulator(result, name)
+        simulate = _simulator(runs, name)
         plain = simulate(None)
-        rows.append(_row(name, overheads=False, found=[adequacy(log, plain) for log in real]))
+        rows.append(_row(name, overheads=False, found=[adequacy(log, plain) for log in runs.logs]))
         drawn = [simulate(child(seed, place, draw)) for draw in range(draws)]
-        found = [adequacy(log, model) for log in real for model in drawn]
-        own = [adequacy(a, b).P for a, b in itertools.combinations(drawn, 2)]
-        rows.append(_row(name, overheads=True, found=found, own=own))
-    return ModelTable(tuple(pair.P for pair in result.pairs), pl.DataFrame(rows))
+        found = [adequacy(log, model) for log in runs.logs for model in drawn]
+        rows.append(_row(name, overheads=True, found=found) | _among(drawn, len(runs.logs), seed))
+    return ModelTable(tuple(pair.P for pair in pairs), pl.DataFrame(rows))
 
 
-def _simulator(result: VirtualResult, name: str) -> Callable[[Rng], Schedule]:
+def _simulator(runs: RealRuns, name: str) -> Callable[[Rng], Schedule]:
     """Return a function that simulates the stream; with overheads if it is given a seed."""
     from onega.simulation.simulate import simulate
 
     policy = Policy.parse(name).knowing("estimate")
     if name == SLURM:
-        parameters = SlurmParameters.of({"schedulerparameters": result.parameters}, "real")
+        parameters = SlurmParameters.of({"schedulerparameters": runs.parameters}, "real")
         policy = replace(policy, slurm=parameters)
 
     def run(seed: Rng) -> Schedule:
-        laws = None if seed is None else result.overheads
-        return simulate(result.stream, Cluster(result.procs, overheads=laws), policy, rng=seed)
+        laws = None if seed is None else runs.overheads
+        return simulate(runs.stream, Cluster(runs.procs, overheads=laws), policy, rng=seed)
 
     return run
 
 
-def _row(
-    name: str, *, overheads: bool, found: list[Adequacy], own: Sequence[float] = ()
-) -> dict[str, Any]:
+def _among(drawn: Sequence[Schedule], runs: int, rng: Rng) -> dict[str, float | None]:
+    """Compare a model's draws with each other.
+
+    If the model were exact, real runs would be draws too. So as many draws as there are real runs
+    are taken for those again and again: between which bounds are the ratio of P to their own, and
+    the error of the mean wait, in nine cases of ten?
+    """
+    pairs = {
+        (a, b): adequacy(drawn[a], drawn[b]).P
+        for a, b in itertools.combinations(range(len(drawn)), 2)
+    }
+    found: dict[str, float | None] = {"P_own": float(np.mean([*pairs.values()])) if pairs else None}
+    if not 2 <= runs < len(drawn) or not all(pairs.values()):
+        return found  # draws that are equal: nothing is random
+    waits = np.array([one.summary()["mean_wait"] for one in drawn])
+    chance, ratios, errors = generator(child(rng, runs)), [], []
+    for _ in range(SUBSETS):
+        taken = np.isin(np.arange(len(drawn)), chance.choice(len(drawn), runs, replace=False))
+        within = [P for (a, b), P in pairs.items() if taken[a] and taken[b]]
+        across = [P for (a, b), P in pairs.items() if taken[a] != taken[b]]
+        ratios.append(np.mean(across) / np.mean(within))
+        errors.append(waits[~taken].mean() / waits[taken].mean() - 1)
+    for name, values in (("ratio", ratios), ("wait_error", errors)):
+        low, high = np.quantile(values, (0.05, 0.95))
+        found |= {f"{name}_low": float(low), f"{name}_high": float(high)}
+    return found
+
+
+def _row(name: str, *, overheads: bool, found: Sequence[Adequacy]) -> dict[str, Any]:
     values = [one.P for one in found]
     row: dict[str, Any] = {
         "model": name,
@@ -175,7 +270,7 @@ def _row(
         "P": float(np.mean(values)),
         "P_min": min(values),
         "P_max": max(values),
-        "P_own": float(np.mean(own)) if own else None,
+        "P_own": None,
         "mean_wait": float(np.mean([one.summary()["mean_wait_model"] for one in found])),
     }
     sizes = table_sizes(found[0].jobs)

@@ -22,28 +22,24 @@ def fit_law(values: npt.ArrayLike) -> Law:
 
 def gamma(mean: float, sd: float) -> Law:
     """Return the gamma law with these moments; a fixed one where there is no spread."""
-    return Law("gamma", mean, (mean / sd) ** 2) if mean > 0 and sd > 0 else Law("fixed", mean)
+    return Law("gamma", mean, (mean / sd) ** 2) if sd > 1e-4 * mean > 0 else Law("fixed", mean)
 
 
-def fit_release(width: npt.ArrayLike, gap: npt.ArrayLike) -> tuple[Law, Law]:
-    """Fit laws of the release and of a node's report to (width, gap) of handovers.
+def fit_release(width: npt.ArrayLike, seconds: npt.ArrayLike) -> tuple[Law, Law]:
+    """Fit laws of the release and of a node's report to what it took until nodes were idle again.
 
-    A gap is release + report · width, or longer where slurmctld noticed later that the nodes were
-    free; so the line goes through the lower quartiles of classes of width (powers of two). Both
-    laws get the relative spread of the gaps on their lower side: median less 16th percentile.
+    The means are the least-squares line: seconds = release + report · width. Both laws get the
+    relative spread of the values about it. NaN are left out.
     """
-    widths, gaps = np.asarray(width, dtype=np.float64), np.asarray(gap, dtype=np.float64)
-    if widths.size == 0:
+    widths, values = np.asarray(width, dtype=np.float64), np.asarray(seconds, dtype=np.float64)
+    known = np.isfinite(values)
+    widths, values = widths[known], np.maximum(values[known], 0.0)
+    if not values.any():
         return NONE, NONE
-    group = np.floor(np.log2(widths))
-    kinds = np.unique(group)
-    x = np.array([np.median(widths[group == k]) for k in kinds])
-    y = np.array([np.quantile(gaps[group == k], 0.25) for k in kinds])
-    weight = np.sqrt([np.count_nonzero(group == k) for k in kinds])
-    slope, base = np.polyfit(x, y, 1, w=weight) if kinds.size > 1 else (0.0, y[0])
-    base, slope = max(0.0, float(base)), max(0.0, float(slope))
-    if base + slope == 0.0:
-        return NONE, NONE
-    low, middle = np.quantile(gaps / (base + slope * widths), (0.16, 0.5))
-    spread = float(middle - low)
-    return gamma(base, spread * base), gamma(slope, spread * slope)
+    slope, base = np.polyfit(widths, values, 1) if np.ptp(widths) else (0.0, values.mean())
+    if slope < 0.0:
+        slope, base = 0.0, values.mean()
+    elif base < 0.0:
+        slope, base = widths @ values / (widths @ widths), 0.0
+    spread = float(np.std(values / (base + slope * widths)))
+    return gamma(float(base), spread * base), gamma(float(slope), spread * slope)

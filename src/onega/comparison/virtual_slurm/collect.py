@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 _STAMP: Final = re.compile(r"^\[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)\] (.*)$")
@@ -17,11 +15,9 @@ _EVENTS: Final = (
     ("start", re.compile(r"sched: Allocate JobId=(\d+) ")),
     ("start", re.compile(r"sched/backfill: _start_job: Started JobId=(\d+) ")),
     ("end", re.compile(r"_job_complete: JobId=(\d+) done")),
+    ("released", re.compile(r"cleanup_completing: JobId=(\d+)")),
 )
 _MANAGER: Final = {"begin": " started on cluster ", "stop": "Terminate signal "}
-LONGEST_GAP: Final = 20.0
-"""Virtual seconds after which a start is no longer taken for the consequence of an end."""
-
 _ENDED: Final = re.compile(rb"^JobId=(\d+) .*\n", re.MULTILINE)
 _WORDS: Final = re.compile(r"(\w+)=(\S*)")
 
@@ -34,12 +30,14 @@ SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "submitted": pl.Float64,
     "start": pl.Float64,
     "end": pl.Float64,
+    "released": pl.Float64,
     "launched": pl.Float64,
     "by": pl.String,
     "node_list": pl.String,
 }
-"""Columns of `collect`. Times are Unix seconds of the virtual clock; ``launched`` is when the job's
-script began; ``by`` is the scheduler that started it, ``main`` or ``backfill``."""
+"""Columns of `collect`. Times are Unix seconds of the virtual clock; ``released`` is when the last
+of the job's nodes was idle again, ``launched`` when its script began; ``by`` is the scheduler that
+started it, ``main`` or ``backfill``."""
 
 
 def unix_time(text: str) -> float | None:
@@ -57,7 +55,7 @@ def finished(folder: Path) -> int:
 
 
 def collect(folder: Path) -> pl.DataFrame:
-    """Read jobcomp.log (every job, whole seconds) and slurmctld.log (milliseconds, who started it).
+    """Read jobcomp.log (every job, whole seconds) and slurmctld.log (milliseconds, the scheduler).
 
     Where slurmctld.log lacks a stamp, the whole second of jobcomp.log stands. Of a job that was
     requeued, the last time that it ran stands.
@@ -112,33 +110,3 @@ def _add_milliseconds(jobs: dict[int, dict[str, Any]], text: str) -> None:
                 job[key] = unix_time(stamped[1])
                 if key == "start":
                     job["by"] = "backfill" if "_start_job" in stamped[2] else "main"
-
-
-def node_numbers(text: str) -> list[int]:
-    """Read Slurm's list of nodes: ``v[001-003,007]`` → 1, 2, 3, 7."""
-    inner = text[text.index("[") + 1 : -1] if "[" in text else text.lstrip("v")
-    numbers: list[int] = []
-    for piece in inner.split(","):
-        first, _, last = piece.partition("-")
-        numbers += range(int(first), int(last or first) + 1)
-    return numbers
-
-
-def handovers(jobs: pl.DataFrame) -> npt.NDArray[np.float64]:
-    """Return (width, gap) of nodes that went from one job straight to one that had waited.
-
-    Only starts by the main scheduler, which comes the moment that nodes are released; the gap is
-    from the last end among the nodes' former jobs to the start.
-    """
-    last: dict[int, tuple[float, int]] = {}
-    found = []
-    for job in jobs.filter(pl.col("by").is_not_null()).sort("start").iter_rows(named=True):
-        nodes = node_numbers(job["node_list"])
-        before = [last[node] for node in nodes if node in last]
-        if before and job["by"] == "main":
-            ended, width = max(before)
-            gap = job["start"] - ended
-            if job["submitted"] < ended and 0 <= gap < LONGEST_GAP:
-                found.append((float(width), gap))
-        last |= dict.fromkeys(nodes, (job["end"], len(nodes)))
-    return np.array(found).reshape(-1, 2)

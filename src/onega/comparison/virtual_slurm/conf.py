@@ -116,7 +116,9 @@ SlurmctldPidFile={here}/slurmctld.pid
 SlurmdPidFile={here}/spool/%n.pid
 SlurmctldLogFile={here}/slurmctld.log
 SlurmdLogFile={here}/log/slurmd.%n.log
-SlurmctldDebug=info
+SlurmctldDebug=verbose
+# Notes when the nodes of a job that has ended are idle again.
+DebugFlags=TraceJobs
 SlurmdDebug=error
 MailProg=/bin/true
 SwitchType=switch/none

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onega.comparison.virtual_slurm.collect import finished
+from onega.comparison.virtual_slurm.ends import Ends
 from onega.comparison.virtual_slurm.slurm import VirtualSlurm
 from onega.core.errors import SimulationError
 from onega.core.machine.events import OF_JOBS, OF_NODES, Events
@@ -29,7 +30,7 @@ RULES = ("requeue", "lost")
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something that is done to the machine: when (seconds of the stream), what, to whom."""
+    """Something that is done to a job or to nodes, and when (seconds of the stream)."""
 
     time: float
     word: str
@@ -88,6 +89,8 @@ class Drive:
 
     Attributes
     ----------
+    ends
+        What tells jobs that they are over.
     never
         Jobs that an event cancelled before they were submitted.
     """
@@ -97,6 +100,7 @@ class Drive:
     ) -> None:
         self.slurm, self.jobs, self.actions, self.rule = slurm, jobs, actions, rule
         self.never: set[int] = set()
+        self.ends = Ends(slurm)
         self._numbers: dict[int, int] = {}
         self._out: set[int] = set()
         self._cared = time.monotonic()
@@ -104,14 +108,15 @@ class Drive:
     def run(self, zero: float, progress: Progress) -> None:
         """Do everything at its instant, ``zero`` being the stream's beginning; wait for the end."""
         steps = self._steps()
-        for number, (when, what) in enumerate(steps):
-            self._wait_until(zero + when)
-            if isinstance(what, Action):
-                self._act(what)
-            elif int(self.jobs.column("job")[what]) not in self.never:
-                self._submit(what)
-            progress(0.9 * (number + 1) / len(steps))
-        self._wait_for_ends(progress)
+        with self.ends:
+            for number, (when, what) in enumerate(steps):
+                self._wait_until(zero + when)
+                if isinstance(what, Action):
+                    self._act(what)
+                elif int(self.jobs.column("job")[what]) not in self.never:
+                    self._submit(what)
+                progress(0.9 * (number + 1) / len(steps))
+            self._wait_for_ends(progress)
 
     def _steps(self) -> list[tuple[float, Action | int]]:
         """Events and submissions (rows) by time; at one instant events first, as simulated."""

@@ -2,22 +2,18 @@
 
 The "model time" of Baranov et al. 2019, IV: when nothing can happen until T, the clock goes to just
 before T. What can happen: a submission, the end of a running job (both known to the driver), and
-what Slurm makes of the last of these, for which it gets time at the ordinary speed. Sleeps that
-have begun don't notice a jump, so jobs don't sleep: each waits for a word on a named pipe, and the
-driver says it at the start that Slurm noted plus the run time.
+what Slurm makes of the last of these, for which it gets time at the ordinary speed.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import re
 import time
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
-from onega.comparison.virtual_slurm.drive import Action, Drive
+from onega.comparison.virtual_slurm.drive import RULES, Action, Drive
+from onega.comparison.virtual_slurm.ends import LOOK, Tail
 from onega.comparison.virtual_slurm.slurm import VirtualSlurm
 from onega.core.slurm.parameters import SlurmParameters
 from onega.core.types import Progress
@@ -32,118 +28,65 @@ QUIET: Final = 3.0
 WORTHWHILE: Final = 2.0
 """A jump of fewer virtual seconds isn't made."""
 
-LOOK: Final = 0.01
-"""Real seconds between two looks at what Slurm has written."""
-
 _STARTED: Final = re.compile(rb"(?:sched: Allocate|_start_job: Started) JobId=(\d+) ")
 _ENDED: Final = re.compile(rb"_job_complete: JobId=(\d+) done")
-
-
-@dataclass(slots=True)
-class _Running:
-    """A job that Slurm has started: when it is to end, and the pipe on which it waits for that."""
-
-    end: float = math.inf
-    pipe: int | None = None
-
-
-class _Tail:
-    """The lines that a file has got since the last look."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.read = path, 0
-
-    def lines(self) -> list[bytes]:
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self.read)
-                whole = file.read().rpartition(b"\n")
-        except FileNotFoundError:
-            return []
-        self.read += len(whole[0]) + len(whole[1])
-        return whole[0].split(b"\n") if whole[1] else []
 
 
 class JumpingDrive(Drive):
     """One run of a stream on a clock that jumps; nothing happens to it but submissions."""
 
     def __init__(
-        self, slurm: VirtualSlurm, jobs: Workload, actions: list[Action], *, rule: str
+        self, slurm: VirtualSlurm, jobs: Workload, actions: list[Action], *, rule: str = RULES[0]
     ) -> None:
         super().__init__(slurm, jobs, actions, rule=rule)
-        self._running: dict[int, _Running] = {}
-        self._runtimes: dict[int, float] = {}
+        self._running: set[int] = set()
+        self._present = 0
         self._happened = slurm.now()
-        self._log, self._starts = _Tail(slurm.folder / "slurmctld.log"), _Tail(slurm.starts)
-        told = {"schedulerparameters": slurm.conf.parameters}
-        self._rules = SlurmParameters.of(told)
+        self._log = Tail(slurm.folder / "slurmctld.log")
+        self._rules = SlurmParameters.of({"schedulerparameters": slurm.conf.parameters})
 
-    def run(self, zero: float, progress: Progress) -> None:
-        """Do everything at its instant, ``zero`` being the stream's beginning; wait for the end."""
-        steps = [(zero + when, row) for when, row in self._steps() if isinstance(row, int)]
-        submitted = over = 0
+    def _submit(self, row: int) -> None:
+        super()._submit(row)
+        self._present += 1
+        self._happened = self.slurm.now()
+
+    def _wait_for_ends(self, progress: Progress) -> None:
+        self._wait_until(math.inf)
+        super()._wait_for_ends(progress)
+
+    def _wait_until(self, instant: float) -> None:
+        """Wait for an instant, or, if that is ∞, until no job is left; jump where that is safe."""
         looked = time.monotonic()
-        while over < len(steps):
-            over += self._listen()
-            coming = steps[submitted][0] if submitted < len(steps) else math.inf
-            due = min([coming, *(one.end for one in self._running.values())])
-            now = self.slurm.now()
-            if coming <= now:
-                self._submit(steps[submitted][1])
-                submitted += 1
-                self._happened = self.slurm.now()
-                progress(0.9 * submitted / len(steps))
-            elif due <= now:
-                self._say_ends(now)
-            elif due - now > AHEAD + WORTHWHILE and self._settled(submitted - over, now):
+        while (now := self.slurm.now()) < instant and (self._present or instant < math.inf):
+            self._listen()
+            due = min([instant, *(end for end, _ in list(self.ends.due.values()))])
+            if due - now > AHEAD + WORTHWHILE and self._settled(now):
                 self.slurm.jump(due - AHEAD - now)
             else:
-                time.sleep(min((due - now) / self.slurm.speed, LOOK))
+                time.sleep(max(0.0, min((due - now) / self.slurm.speed, LOOK)))
             if time.monotonic() - looked > 1.0:
                 looked = time.monotonic()
                 self.slurm.check_alive()
                 self._care()
-        self._wait_for_ends(progress)
 
-    def _submit(self, row: int) -> None:
-        job = int(self.jobs.column("job")[row])
-        os.mkfifo(self.slurm.pipe(job), 0o600)
-        super()._submit(row)
-        self._runtimes[self._numbers[job]] = float(self.jobs.column("runtime")[row])
-
-    def _settled(self, present: int, now: float) -> bool:
+    def _settled(self, now: float) -> bool:
         """Tell whether Slurm has done all that follows from what happened last."""
-        if any(math.isinf(one.end) for one in self._running.values()):
-            return False
+        if not self._running <= self.ends.due.keys():
+            return False  # a job doesn't listen yet, or was told of its end
         patience = QUIET + self._rules.batch_sched_delay
-        if present > len(self._running):
+        if self._present > len(self._running):
             # Jobs wait: the next passes and cycles may start them.
             patience = QUIET + self._rules.sched_interval + 2 * self._rules.bf_interval
         return now - self._happened > patience
 
-    def _say_ends(self, now: float) -> None:
-        """Let jobs end whose time has come; one that doesn't listen yet hears of it soon."""
-        for one in self._running.values():
-            if one.end <= now and one.pipe is not None:
-                os.write(one.pipe, b"\n")
-                os.close(one.pipe)
-                one.pipe, one.end = None, math.inf
-                self._happened = now
-
-    def _listen(self) -> int:
-        """Hear of starts and ends; return how many jobs have ended since the last time."""
-        ended = 0
+    def _listen(self) -> None:
+        """Hear of starts and ends."""
         for line in self._log.lines():
             if found := _STARTED.search(line):
-                self._running[int(found[1])] = _Running()
+                self._running.add(int(found[1]))
             elif found := _ENDED.search(line):
-                ended += self._running.pop(int(found[1]), None) is not None
+                self._running.discard(int(found[1]))
+                self._present -= 1
             else:
                 continue
             self._happened = self.slurm.now()
-        for line in self._starts.lines():
-            number, start, job = (int(word) for word in line.split())
-            one = self._running.setdefault(number, _Running())
-            one.pipe = os.open(self.slurm.pipe(job), os.O_WRONLY)
-            one.end = start + self._runtimes[number]
-        return ended

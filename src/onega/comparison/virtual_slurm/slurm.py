@@ -26,25 +26,16 @@ from onega.comparison.virtual_slurm.tools import find_programs
 from onega.core.errors import SimulationError
 
 SCRIPT = """#!/bin/bash
+exec 3<>{pipe}
 echo $SLURM_JOB_ID $EPOCHREALTIME >> {launches}
 s=$(SLURM_TIME_FORMAT=%s {squeue} -hj $SLURM_JOB_ID -o %S)
-[ -n "$s" ] || exec sleep {seconds}
-r=$(( s * 1000000 + {micros} - ${{EPOCHREALTIME/./}} ))
-[ $r -gt 0 ] && exec sleep $(( r / 1000000 )).$(printf %06d $(( r % 1000000 )))
+echo $SLURM_JOB_ID $(( ${{s:-${{EPOCHREALTIME%.*}}}} * 1000000 + {micros} )) {name} >> {ends}
+read -r -u 3
 exit 0
 """
-"""A job that is busy for so long from the start that Slurm itself noted: the launch, tens of
-milliseconds of real time and seconds of a fast clock, isn't added to every job. It notes when it
-really began."""
-
-TOLD_SCRIPT = """#!/bin/bash
-echo $SLURM_JOB_ID $EPOCHREALTIME >> {launches}
-s=$(SLURM_TIME_FORMAT=%s {squeue} -hj $SLURM_JOB_ID -o %S)
-echo $SLURM_JOB_ID ${{s:-${{EPOCHREALTIME%.*}}}} {name} >> {starts}
-read -r < {pipe}
-exit 0
-"""
-"""A job that is busy until it is told that it is over; it says when Slurm started it."""
+"""A job that is busy until it is told that it is over. It notes when it really began, and when it
+is to end: so long after the start that Slurm itself noted, so that the launch, tens of milliseconds
+of real time and seconds of a fast clock, isn't added to every job."""
 
 SOCKET_PATH_LIMIT = 100
 """Characters that munge's socket may have."""
@@ -234,13 +225,13 @@ class VirtualSlurm:
         new.replace(self.folder / "clock")
 
     @property
-    def starts(self) -> Path:
-        """Where jobs that wait for a word write when Slurm started them."""
-        return self.folder / "starts"
+    def ends(self) -> Path:
+        """Where jobs write when they are to end."""
+        return self.folder / "ends"
 
-    def pipe(self, job: int | str) -> Path:
+    def pipe(self, name: str) -> Path:
         """Return the pipe on which a job waits for its end."""
-        return self.folder / "pipes" / str(job)
+        return self.folder / "pipes" / name
 
     def real_seconds_until(self, virtual: float) -> float:
         """Return how long to sleep until an instant of the virtual clock."""
@@ -254,12 +245,12 @@ class VirtualSlurm:
         On a fast clock Slurm's and munge's own retries last only milliseconds, so that a machine
         with other work looks dead for a moment: then it is asked again.
         """
-        script = (TOLD_SCRIPT if self.jumping else SCRIPT).format(
+        os.mkfifo(self.pipe(name), 0o600)
+        script = SCRIPT.format(
             launches=self.folder / "launches",
             squeue=self.programs["squeue"],
-            seconds=seconds,
             micros=round(seconds * 1e6),
-            starts=self.starts,
+            ends=self.ends,
             pipe=self.pipe(name),
             name=name,
         )

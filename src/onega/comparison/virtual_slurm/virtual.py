@@ -18,7 +18,7 @@ import polars as pl
 
 from onega.comparison.adequacy.adequacy import adequacy
 from onega.comparison.adequacy.overheads import NONE, fit_law, fit_release
-from onega.comparison.virtual_slurm.collect import collect, handovers, manager_times
+from onega.comparison.virtual_slurm.collect import collect, manager_times
 from onega.comparison.virtual_slurm.conf import scheduler_parameters
 from onega.comparison.virtual_slurm.drive import RULES, Action, Drive, plan_actions
 from onega.comparison.virtual_slurm.jump import JumpingDrive
@@ -252,7 +252,7 @@ def _as_log(
     jobs: Workload, rows: pl.DataFrame, zero: float, slurm: VirtualSlurm
 ) -> tuple[Workload, pl.DataFrame]:
     """Join what Slurm noted to the stream; times from the stream's beginning."""
-    times = ("submitted", "start", "end", "launched")
+    times = ("submitted", "start", "end", "released", "launched")
     mine = jobs.table.select("job", due="submit", asked="runtime")
     table = mine.join(
         rows.with_columns(pl.col(name) - zero for name in times), left_on="job", right_on="name"
@@ -290,7 +290,7 @@ def fit_overheads(runs: Sequence[VirtualRun]) -> Overheads:
     The launch is none: on virtual nodes a job ends at the noted start plus its run time.
     """
     joined = pl.concat([run.jobs for run in runs]).filter(pl.col("state") == "COMPLETED")
-    release, report = fit_release(*np.concatenate([handovers(run.jobs) for run in runs]).T)
+    release, report = fit_release(joined["nodes"], joined["released"] - joined["end"])
     return Overheads(
         NONE,
         fit_law(joined["completion"].to_numpy()),

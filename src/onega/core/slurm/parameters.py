@@ -22,10 +22,11 @@ NAMED: Final = {"stock": "", "fine": FINE_TEXT}
 _WITHOUT_EFFECT: Final = frozenset(
     {
         *("bf_continue", "bf_max_time", "max_sched_time", "bf_yield_interval", "bf_yield_sleep"),
-        *("sched_min_interval", "bf_node_space_size", "partition_job_depth"),
+        *("sched_min_interval", "bf_node_space_size", "partition_job_depth", "defer"),
     }
 )
-"""Parameters that guard the controller's computing time, which the model has plenty of."""
+"""Parameters that guard the controller's computing time, which the model has plenty of. (Batch jobs
+are scheduled together with or without ``defer``: submissions and ends only ask for a pass.)"""
 
 
 _RANGES: Final = {
@@ -62,8 +63,6 @@ class SlurmParameters:
         Seconds that a pass after a submission may be put off.
     default_queue_depth
         Jobs that any other main pass looks at.
-    defer
-        No main pass at each end of a job.
     weight_age, weight_size, max_age, favour_small
         PriorityWeightAge, PriorityWeightJobSize, PriorityMaxAge (seconds), PriorityFavorSmall of
         priority/multifactor; both weights 0: first in, first out (priority/basic).
@@ -81,7 +80,6 @@ class SlurmParameters:
     sched_interval: int = 60
     batch_sched_delay: int = 3
     default_queue_depth: int = 100
-    defer: bool = False
     weight_age: float = 0.0
     weight_size: float = 0.0
     max_age: float = 7 * 86400.0
@@ -121,9 +119,7 @@ class SlurmParameters:
         for word in conf.get("schedulerparameters", "").split(","):
             key, _, value = word.strip().partition("=")
             key = key.lower()
-            if key == "defer":
-                changes[key] = True
-            elif key in known and key.startswith(("bf_", "sched_", "batch_", "default_")):
+            if key in known and key.startswith(("bf_", "sched_", "batch_", "default_")):
                 changes[key] = _number(key, value)
             elif key and key not in _WITHOUT_EFFECT:
                 ignored.append(word.strip())

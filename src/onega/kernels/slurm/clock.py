@@ -2,18 +2,18 @@
 
 The background loop beats, and the backfill cycle wakes, once a second; nearly always to find that
 it isn't time yet. Those seconds are skipped, with the times that adding one at a time would give,
-to the last bit. While nobody can start, what is left of the two loops is a pattern: as soon as
+to the last bit. While no job can start, what is left of the two loops is a pattern: as soon as
 they stand to each other as they did at an earlier full pass, whole periods are jumped over.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from onega.kernels.jit import part
+from onega.kernels.slurm.state import State
 
 
 @part
@@ -36,8 +36,9 @@ def add_seconds(time: float, seconds: float) -> float:
 
 
 @part
-def skip_dull(c: Any, rules: Any, something: float) -> None:  # noqa: ANN401
+def skip_dull(state: State, something: float) -> None:
     """Move beat and waking to where they do something, or where ``something`` else happens."""
+    c, rules = state.clock[0], state.rules[0]
     beats = c.last_full + rules.sched_interval - np.floor(c.beat)
     if c.asked:
         beats = min(beats, c.last_pass + rules.batch_sched_delay - np.floor(c.beat))
@@ -53,15 +54,17 @@ def skip_dull(c: Any, rules: Any, something: float) -> None:  # noqa: ANN401
 
 
 @part
-def changes(c: Any) -> None:  # noqa: ANN401
+def changes(state: State) -> None:
     """Forget what was known of the seconds to come: a job came, went or started."""
+    c = state.clock[0]
+    c.changed = np.floor(c.now)
     c.quiet = -np.inf
     c.seen = 0
     c.remember = 1
 
 
 @part
-def repeats(c: Any, bf_interval: float, until: float) -> None:  # noqa: ANN401
+def repeats(state: State, until: float) -> None:
     """Jump by whole periods, if the loops stand as they did at an earlier full pass.
 
     Right after a full pass no pass is asked for, and both passes are of this second; so how the
@@ -70,6 +73,7 @@ def repeats(c: Any, bf_interval: float, until: float) -> None:  # noqa: ANN401
     in this very second. An earlier standing is remembered at the 1st, 2nd, 4th, 8th, … pass
     (Brent 1980), so that any period is found.
     """
+    c, bf_interval = state.clock[0], state.rules[0].bf_interval
     now = np.floor(c.now)
     ahead = c.wake - c.beat
     lag = 0.0 if c.wake == np.inf else min(now - c.last_cycle, bf_interval)

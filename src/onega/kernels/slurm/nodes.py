@@ -5,16 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from onega.kernels.jit import part
+from onega.kernels.jit import count_bits, part
 
 Words = npt.NDArray[np.uint64]
 
 ONE = np.uint64(1)
-_M1 = np.uint64(0x5555555555555555)
-_M2 = np.uint64(0x3333333333333333)
-_M4 = np.uint64(0x0F0F0F0F0F0F0F0F)
-_H = np.uint64(0x0101010101010101)
-_S1, _S2, _S4, _S56 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
 
 
 @part
@@ -22,11 +17,7 @@ def count_nodes(words: Words) -> int:
     """Count the nodes of a set."""
     total = 0
     for word in words:
-        x = word
-        x -= (x >> _S1) & _M1
-        x = (x & _M2) + ((x >> _S2) & _M2)
-        x = (x + (x >> _S4)) & _M4
-        total += (x * _H) >> _S56
+        total += count_bits(word)
     return total
 
 
@@ -43,10 +34,33 @@ def add_node(words: Words, node: int) -> None:
 
 
 @part
+def add_nodes(words: Words, more: Words) -> None:
+    """Put all nodes of another set into a set."""
+    for place in range(words.size):
+        words[place] |= more[place]
+
+
+@part
+def remove_nodes(words: Words, fewer: Words) -> None:
+    """Take all nodes of another set out of a set."""
+    for place in range(words.size):
+        words[place] &= ~fewer[place]
+
+
+@part
 def is_subset(small: Words, large: Words) -> bool:
     """Tell whether every node of one set is in another."""
     for place in range(small.size):  # noqa: SIM110
         if small[place] & ~large[place] != 0:
+            return False
+    return True
+
+
+@part
+def are_equal(first: Words, second: Words) -> bool:
+    """Tell whether two sets are the same."""
+    for place in range(first.size):  # noqa: SIM110
+        if first[place] != second[place]:
             return False
     return True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,9 @@ from onega.core.slurm.parameters import SlurmParameters
 from onega.core.types import Floats, Progress
 from onega.core.workload.workload import Workload
 from onega.simulation.pool.run import PORTION_SECONDS
+
+if TYPE_CHECKING:
+    from onega.kernels.slurm.state import State
 
 BEAT, CYCLE = 0.5, 0.25
 """Where in the second the background loop beats and the backfill cycle wakes, if not drawn."""
@@ -179,7 +183,7 @@ def _make_jobs(
     limit: Floats,
     delays: SlurmDelays,
 ) -> npt.NDArray[np.void]:
-    from onega.kernels.slurm.run import JOB
+    from onega.kernels.slurm.state import JOB
 
     jobs = np.zeros(order.size, JOB)
     jobs["submit"] = one_by_one(workload.column("submit")[order], delays.submission[order])
@@ -201,36 +205,9 @@ def _run(
 ) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
     """Run the kernel in portions: Ctrl-C and progress live here."""
     from onega.kernels.slurm import run as kernel
-    from onega.kernels.slurm.plan import Plan
 
     clock = _make_clock(float(jobs["submit"][0]), parameters, rng)
-    # Of more nodes than twice what all jobs take together, some are never touched.
-    nodes = min(procs, 2 * sum(jobs["procs"].tolist()))
-    words = (nodes + 63) // 64
-    slots = 2 * min(jobs.size, parameters.bf_max_job_test) + 2
-    _check_extent(jobs, words, slots)
-    every = np.full(words, ~np.uint64(0))
-    every[-1] >>= np.uint64(64 * words - nodes)
-    plan = Plan(
-        np.empty(slots),
-        np.empty(slots),
-        np.zeros((slots, words), np.uint64),
-        np.ones(1, np.int64),
-        np.zeros(1),
-        np.zeros(1),
-    )
-    state = kernel.State(
-        _make_rules(procs, nodes, parameters),
-        clock,
-        jobs,
-        np.zeros(jobs.size, np.int64),
-        np.zeros(jobs.size, np.int64),
-        every.copy(),
-        np.zeros(words, np.uint64),
-        np.zeros((jobs.size, words), np.uint64),
-        every,
-        plan,
-    )
+    state = _make_state(jobs, clock, procs, parameters)
     rounds = 4096
     while True:
         began = time.perf_counter()
@@ -244,6 +221,43 @@ def _run(
         if progress is not None:
             progress(float(clock["over"][0]) / jobs.size)
     return jobs["start"], jobs["end"], jobs["by"]
+
+
+def _make_state(
+    jobs: npt.NDArray[np.void],
+    clock: npt.NDArray[np.void],
+    procs: int,
+    parameters: SlurmParameters,
+) -> State:
+    """Lay out the machine with all nodes idle, and an empty queue."""
+    from onega.kernels.slurm.state import EXPECTED, PLAN, SLOT, Plan, State
+
+    # Of more nodes than twice what all jobs take together, some are never touched.
+    nodes = min(procs, 2 * sum(jobs["procs"].tolist()))
+    words = (nodes + 63) // 64
+    slots = 2 * min(jobs.size, parameters.bf_max_job_test) + 2
+    _check_extent(jobs, words, slots)
+    every = np.full(words, ~np.uint64(0))
+    every[-1] >>= np.uint64(64 * words - nodes)
+    plan = Plan(
+        np.zeros(1, PLAN),
+        np.zeros(slots, SLOT),
+        np.zeros((slots, words), np.uint64),
+        np.zeros(jobs.size, EXPECTED),
+        *(np.zeros(words, np.uint64) for _ in range(4)),
+    )
+    return State(
+        _make_rules(procs, nodes, parameters),
+        clock,
+        jobs,
+        np.zeros(jobs.size, np.int64),
+        np.zeros(jobs.size, np.int64),
+        every.copy(),
+        np.zeros(words, np.uint64),
+        np.zeros((jobs.size, words), np.uint64),
+        every,
+        plan,
+    )
 
 
 def _check_extent(jobs: npt.NDArray[np.void], words: int, slots: int) -> None:
@@ -265,12 +279,12 @@ def _check_extent(jobs: npt.NDArray[np.void], words: int, slots: int) -> None:
 
 
 def _make_rules(procs: int, nodes: int, parameters: SlurmParameters) -> npt.NDArray[np.void]:
-    from onega.kernels.slurm.run import RULES
+    from onega.kernels.slurm.state import RULES
 
     rules = np.zeros(1, RULES)
     for name in ("bf_resolution", "bf_max_job_test", "sched_interval", "batch_sched_delay"):
         rules[name] = getattr(parameters, name)
-    for name in ("defer", "weight_age", "weight_size", "max_age", "favour_small"):
+    for name in ("weight_age", "weight_size", "max_age", "favour_small"):
         rules[name] = getattr(parameters, name)
     rules["procs"], rules["nodes"] = procs, nodes
     rules["bf_interval"] = parameters.bf_interval if parameters.backfill else np.inf
@@ -281,7 +295,7 @@ def _make_rules(procs: int, nodes: int, parameters: SlurmParameters) -> npt.NDAr
 
 def _make_clock(first: float, parameters: SlurmParameters, rng: Rng) -> npt.NDArray[np.void]:
     """Stand the loops where they are in the second before the first submission."""
-    from onega.kernels.slurm.run import CLOCK
+    from onega.kernels.slurm.state import CLOCK
 
     phase = np.array([BEAT, CYCLE, 0.5]) if rng is None else generator(rng).random(3)
     clock = np.zeros(1, CLOCK)

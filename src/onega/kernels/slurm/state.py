@@ -1,0 +1,142 @@
+"""What the model of slurmctld keeps: jobs, parameters, clock and nodes.
+
+| record | what | written by |
+|---|---|---|
+| `JOB` | a job; its state, start and end | run (arrivals), starts, ends |
+| `RULES` | the scheduler's parameters | nothing |
+| `CLOCK` | time, loops, counters | run, clock, main_pass, backfill, starts, ends |
+| sets of nodes | idle, completing, held by each job | starts, ends |
+| `PLAN`, `SLOT`, `EXPECTED` | the plan of a backfill cycle | plan, backfill |
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from onega.kernels.records import REAL, WHOLE, record
+from onega.kernels.slurm.nodes import Words
+from onega.kernels.types import Ints, Records
+
+PENDING, RUNNING, COMPLETING, RELEASED, OVER = 1, 2, 3, 4, 5
+"""States of a job; RELEASED: its nodes are idle again, which slurmctld hasn't noticed yet."""
+
+BY_MAIN, BY_BACKFILL = 1, 2
+"""The scheduler that started a job."""
+
+JOB = record(
+    submit=REAL,
+    runtime=REAL,
+    limit=REAL,
+    procs=WHOLE,
+    release=REAL,
+    reports=REAL,
+    overrun=REAL,
+    state=WHOLE,
+    start=REAL,
+    end=REAL,
+    freed=REAL,
+    noticed=REAL,
+    by=WHOLE,
+)
+"""A job, in the order of submission: when slurmctld hears of it, how long it runs from the noted
+start, its limit in seconds, its nodes, how long after its end they begin to report and how long
+their reports take, how late its end is noted; its state, start, end, when its nodes were free again
+and when that was noticed, and which scheduler started it."""
+
+RULES = record(
+    procs=WHOLE,
+    nodes=WHOLE,
+    bf_interval=REAL,
+    bf_resolution=REAL,
+    bf_window=REAL,
+    bf_max_job_test=WHOLE,
+    sched_interval=REAL,
+    batch_sched_delay=REAL,
+    queue_depth=WHOLE,
+    weight_age=REAL,
+    weight_size=REAL,
+    max_age=REAL,
+    favour_small=WHOLE,
+)
+"""The parameters, in seconds; ``nodes`` of the ``procs`` are looked at, as jobs never need more."""
+
+CLOCK = record(
+    now=REAL,
+    beat=REAL,
+    wake=REAL,
+    last_full=REAL,
+    last_pass=REAL,
+    last_cycle=REAL,
+    asked=WHOLE,
+    changed=REAL,
+    arrived=WHOLE,
+    pending=WHOLE,
+    active=WHOLE,
+    over=WHOLE,
+    planned=WHOLE,
+    quiet=REAL,
+    seen=WHOLE,
+    remember=WHOLE,
+    beat_then=REAL,
+    wake_then=REAL,
+    lag_then=REAL,
+    stale_then=WHOLE,
+)
+"""The time; the next beat of the background loop and the next waking of the backfill cycle; when
+passes and cycles last were; whether a pass was asked for; when anything last changed;
+numbers of jobs. Then what saves work: how many jobs of the queue the plan has (−1: it
+is void), until when cycles start no job, and how the loops stood at an earlier full pass."""
+
+
+PLAN = record(slots=WHOLE, last=REAL, until=REAL, running=WHOLE)
+"""How many slots and running jobs a plan has, the end of the window that it is made for, and the
+time up to which (exclusive) a plan made later is this one, but for the begin of its first slot and
+the end of its last; as long as nothing but time has changed."""
+
+SLOT = record(begin=REAL, end=REAL)
+"""A stretch of time in a plan, ``begin`` ≤ t < ``end``, in which the same nodes are unpromised."""
+
+EXPECTED = record(job=WHOLE, end=REAL)
+"""A running job and its expected end: the noted start plus the limit."""
+
+
+class Plan(NamedTuple):
+    """A backfill cycle's plan, and the sets of nodes that it works with.
+
+    ``slots`` are in the order of time, ``unpromised[k]`` are the nodes that slot k has left;
+    ``running`` is sorted by expected end. ``free``: nodes that the node table shows as free,
+    idle or completing; for the job being planned ``allowed``: unpromised throughout, ``usable``:
+    free by its start, ``chosen``: those it would get.
+    """
+
+    extent: Records
+    slots: Records
+    unpromised: npt.NDArray[np.uint64]
+    running: Records
+    free: Words
+    allowed: Words
+    usable: Words
+    chosen: Words
+
+
+class State(NamedTuple):
+    """Everything, so that a run can stop and go on.
+
+    ``queue``: pending jobs in the order of submission; ``active``: jobs from their start until
+    their release is noticed, in the order of starts; ``idle``, ``completing``, ``every``: sets of
+    nodes; ``held[j]``: job j's nodes; ``plan``: the last backfill cycle's.
+    """
+
+    rules: Records
+    clock: Records
+    jobs: Records
+    queue: Ints
+    active: Ints
+    idle: Words
+    completing: Words
+    held: npt.NDArray[np.uint64]
+    every: Words
+    plan: Plan
