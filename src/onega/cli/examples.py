@@ -110,7 +110,7 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("onega serve --get /api/runs", "one answer of the page, without a port"),
     ),
     "report": (
-        ("onega report jobs.swf.gz -o report.html", "one page for whoever runs the machine"),
+        ("onega report jobs.swf.gz -o report.html", "one page for those who run the machine"),
         ("onega report sacct.csv model.json --procs 4096 -o report.html", "with a fitted model"),
         ("onega report jobs.swf.gz --format md", "Markdown on the screen, for a pull request"),
     ),

@@ -145,7 +145,7 @@ class Private(WorkloadModel):
         workload
             Its machine's size must be known (``meta.procs``): the widest job would tell of itself.
         rng
-            Randomness of the noise. Whoever knows it can take the noise off: keep it secret.
+            Randomness of the noise. With it anyone can take the noise off: keep it secret.
         epsilon
             ε, by job.
         """

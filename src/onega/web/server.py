@@ -65,7 +65,7 @@ async def _one_request(app: Any, path: str) -> Answer:  # noqa: ANN401
         if not asked:
             asked = True
             return {"type": "http.request", "body": b"", "more_body": False}
-        await answered.wait()  # whoever streams an answer listens for a client that goes away
+        await answered.wait()  # what streams an answer listens for a client that goes away
         return {"type": "http.disconnect"}
 
     async def send(message: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 Tasks come as lines of JSON on standard input: ``{"task", "folder", "request"}``. Lines on standard
 output say ``{"progress", "stage"}``, ``{"compiling", "stage"}`` when the compiler begins and ends,
-and at the end ``{"result"}`` or ``{"error"}``. A process that dies says nothing more: whoever
+and at the end ``{"result"}`` or ``{"error"}``. A process that dies says nothing more: whatever
 started it tells the reader. Standard input ends when that one dies, and then this process ends too,
 whatever it is doing.
 """

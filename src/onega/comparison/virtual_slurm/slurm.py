@@ -190,7 +190,7 @@ class VirtualSlurm:
             self._holder, shared = json.loads(log.read_text().splitlines()[-1])
             self.environment |= shared | {"FAKETIME_DONT_RESET": "1"}
             if self.jumping:
-                # The library reads offset and rate anew whenever anybody asks for the time.
+                # The library reads offset and rate anew whenever a process asks for the time.
                 del self.environment["FAKETIME"]
                 self._set_clock()
                 self.environment["FAKETIME_TIMESTAMP_FILE"] = str(self.folder / "clock")
@@ -214,7 +214,7 @@ class VirtualSlurm:
         return self._virtual0 + (time.time() - self._real0) * self.speed
 
     def jump(self, seconds: float) -> None:
-        """Put the clock forward by so many virtual seconds, for everybody at once."""
+        """Put the clock forward by so many virtual seconds, for all processes at once."""
         self._jumped += seconds
         self._set_clock()
         self._virtual0 += seconds
@@ -400,7 +400,7 @@ def _talk(keeper: subprocess.Popen[bytes], **request: Any) -> dict[str, Any]:  #
 
 
 def _free_ports(count: int) -> int:
-    """Return the first of ``count`` ports in a row that nobody listens on."""
+    """Return the first of ``count`` ports in a row that no process listens on."""
     start = FIRST_PORT + (os.getpid() * 37) % (LAST_PORT - FIRST_PORT - count)
     later, sooner = range(start, LAST_PORT - count, count), range(FIRST_PORT, start, count)
     for first in itertools.chain(later, sooner):

@@ -201,7 +201,7 @@ def prepare_folder(folder: Path) -> Path:
 
 
 def _run_whole(folder: Path, plan: _Plan, progress: Progress) -> VirtualRun:
-    """Make a run, and make it again if the machine lost jobs that nobody asked it to lose."""
+    """Make a run, and make it again if the machine lost jobs that no event cancels."""
     for attempt in range(1, ATTEMPTS + 1):
         slurm = VirtualSlurm(
             folder,

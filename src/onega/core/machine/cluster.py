@@ -26,7 +26,7 @@ FASTEST: Final = 1e9
 CONTROLS: Final[Mapping[ControlKind, str]] = {
     "none": "one fixed rate",
     "queue": "by jobs in the system",
-    "workload": "by remaining work",
+    "workload": "by remaining work, as far as known",
     "random": "at random",
 }
 

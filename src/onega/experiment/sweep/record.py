@@ -59,7 +59,7 @@ def make_and_store(run: Run, shared: tuple[Sources, Store]) -> Record:
     try:
         store.write(run, record.content)
     except FileError:
-        return record  # whoever handed it out tries again, and tells
+        return record  # the sweep that handed it out tries again, and says so
     return record._replace(stored=True)
 
 

@@ -130,7 +130,7 @@ class Sweep(Plottable):
         """Return the table of finished runs, by number.
 
         Columns: ``run``, what varies, the measures of `Schedule.summary`, and ``error``: why a run
-        can't be made (its measures are null then). The same whoever made the runs, and in whatever
+        can't be made (its measures are null then). The same on any workers, and in whatever
         order.
         """
         design = self.design.to_polars()

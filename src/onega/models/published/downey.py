@@ -2,10 +2,10 @@
 
 A. B. Downey, *A parallel workload model and its implications for processor allocation*, Cluster
 Computing 1 (1998): the distribution functions of a job's sequential lifetime (processors × time)
-and of its parallelism are nearly straight lines over a logarithmic axis, in one or more stages. He
-models jobs that can take any number of processors; here a job runs on as many as its parallelism,
-for lifetime / parallelism seconds. Lifetime and parallelism are independent, so the model makes
-wide jobs shorter; where a log says otherwise, `onega compare` shows it.
+and of its parallelism are nearly straight lines over a logarithmic axis, in one or more stages.
+Downey models jobs that can take any number of processors; here a job runs on as many as its
+parallelism, for lifetime / parallelism seconds. Lifetime and parallelism are independent, so the
+model makes wide jobs shorter; where a log says otherwise, `onega compare` shows it.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def fitting(
         *_explain_nodes(workload, layout, partition, shapes, on_nodes),
         *_explain_shared(workload, layout, shapes, most, shared),
     ]
-    # Jobs without any option stay as they are: whoever refuses them wants to name them.
+    # Jobs without any option stay as they are: the check that refuses them names them.
     hopeless = np.bincount(shapes.job, keeps, len(workload))[shapes.job] == 0
     return shapes.kept(keeps | hopeless), misfits
 
