@@ -93,7 +93,7 @@ class GroupUsers(UserModel):
         return result
 
     def _submitters(self, kind: int) -> Ints:
-        """Weigh users by their jobs of a kind; an unseen kind by its width, else by all their jobs."""
+        """Weigh users by their jobs of a kind (if none: of its width, else all their jobs)."""
         cluster = self.medoids.size
         width = slice(kind // cluster * cluster, (kind // cluster + 1) * cluster)
         for columns in (slice(kind, kind + 1), width, slice(None)):
