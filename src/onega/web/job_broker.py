@@ -23,7 +23,7 @@ from onega.web.schemas import ID
 from onega.web.settings import GIB, Settings
 from onega.web.store import UPLOAD, Item, Kind, MissingError, Store
 from onega.web.window import Picture
-from onega.web.workers import Busy, Task, Words, Workers
+from onega.web.workers import Busy, Message, Task, Workers
 
 PICTURES: Final = 8
 """Runs whose tables are kept in memory."""
@@ -71,7 +71,7 @@ class JobBroker:
 
     def warm_up(self) -> None:
         """Have compiled what visitors will need, in the background, behind everything else."""
-        self._warming.submit(Task("warm", self.settings.state, {}, lambda words: None))
+        self._warming.submit(Task("warm", self.settings.state, {}, lambda message: None))
 
     def resume(self) -> None:
         """Take up again what was waiting or under way when the page was closed."""
@@ -95,18 +95,18 @@ class JobBroker:
         """Have the task of an item done; ``again``: it was ordered before."""
         began: list[float] = []
 
-        def tell(words: Words) -> None:
+        def tell(message: Message) -> None:
             began.append(time.monotonic())
             taken = began[-1] - began[0]
-            if "error" in words or "result" in words:
+            if "error" in message or "result" in message:
                 self._tasks.pop(item.id, None)
-            if "error" in words:
-                self.store.finish(item, status="failed", error=words["error"], seconds=taken)
-            elif "result" in words:
+            if "error" in message:
+                self.store.finish(item, status="failed", error=message["error"], seconds=taken)
+            elif "result" in message:
                 done: dict[str, Any] = {"status": "done", "progress": 1.0, "stage": ""}
-                self.store.finish(item, **done, result=words["result"], seconds=taken)
+                self.store.finish(item, **done, result=message["result"], seconds=taken)
             else:
-                said = {name: words.get(name) for name in ("progress", "stage")}
+                said = {name: message.get(name) for name in ("progress", "stage")}
                 known = {name: value for name, value in said.items() if value is not None}
                 self.store.change(item, status="running", **known)
 
@@ -146,17 +146,17 @@ class JobBroker:
             with contextlib.suppress(OnegaWarning):  # what is odd isn't refused
                 machine_of(request, log_procs)
             return
-        answers: queue.SimpleQueue[Words] = queue.SimpleQueue()
+        answers: queue.SimpleQueue[Message] = queue.SimpleQueue()
         asked = {**request, "log_procs": log_procs}
         self._checking.submit(Task("machine", self.settings.state, asked, answers.put))
-        words: Words = {}
-        while not words.keys() & {"result", "error"}:
+        message: Message = {}
+        while not message.keys() & {"result", "error"}:
             try:
-                words = answers.get(timeout=CHECK_PATIENCE)
+                message = answers.get(timeout=CHECK_PATIENCE)
             except queue.Empty:
                 raise Busy("the machine can't be checked now; try again in a while") from None
-        if "error" in words:
-            raise SimulationError(words["error"])
+        if "error" in message:
+            raise SimulationError(message["error"])
 
     def remove(self, kind: Kind, id: str) -> None:
         """Delete an item; what is being done for it stops."""

@@ -21,7 +21,7 @@ from onega.web.settings import MIB, Settings
 TASKS_OF_ONE: Final = 200
 """A process is replaced after so many tasks, so that nothing piles up in it."""
 
-Words = dict[str, Any]
+Message = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Task:
 
     name: str
     folder: Path
-    request: Words
-    tell: Callable[[Words], None]
+    request: Message
+    tell: Callable[[Message], None]
     cancelled: threading.Event = field(default_factory=threading.Event)
 
 
@@ -159,7 +159,7 @@ class _Process:
         if not task.cancelled.is_set() and not closing.is_set():
             task.tell({"error": self._last_words()})
 
-    def _lines(self, task: Task, closing: threading.Event) -> Iterator[Words]:
+    def _lines(self, task: Task, closing: threading.Event) -> Iterator[Message]:
         """Yield what the process says, until it ends or time is up.
 
         The compiler's time isn't the task's: on a slow machine it may take minutes, and a task that
