@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from onega.core.errors import suggest
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
-    from pydantic_core import ErrorDetails
+
+Fault = Mapping[str, Any]
+"""One of `ValidationError.errors`: its type, where it stands, the input, a message."""
 
 _BOUNDS = {
     "greater_than_equal": ("ge", "at least"),
@@ -17,7 +20,6 @@ _BOUNDS = {
     "less_than_equal": ("le", "at most"),
     "less_than": ("lt", "below"),
 }
-
 
 _KINDS = {
     "int_type": "a whole number",
@@ -32,26 +34,26 @@ _KINDS = {
 }
 
 
-def first_fault(error: ValidationError) -> ErrorDetails:
+def first_fault(error: ValidationError) -> Fault:
     """Return the fault to tell of.
 
     A misspelt key is missing as well: then what was misspelt. Of several kinds that a value may be
     of, the one that it is nearest to.
     """
 
-    def rank(one: ErrorDetails) -> tuple[bool, bool, int]:
+    def rank(one: Fault) -> tuple[bool, bool, int]:
         return one["type"] == "extra_forbidden", one["type"] != "missing", len(one["loc"])
 
     return max(error.errors(), key=rank)
 
 
-def fault_words(fault: ErrorDetails) -> str:
+def fault_words(fault: Fault) -> str:
     """Say what is wrong with a value, and what it is."""
     kind, context, given = fault["type"], fault.get("ctx", {}), fault["input"]
     if kind == "value_error":
         return str(context["error"])
     if kind == "missing":
-        return fault["msg"].lower()
+        return str(fault["msg"]).lower()
     if kind == "literal_error":
         accepted = re.findall("'([^']*)'", context["expected"])
         return f"unknown {given!r:.80}; {suggest(str(given), accepted)}"

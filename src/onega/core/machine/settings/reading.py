@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -33,10 +33,7 @@ from onega.core.machine.cluster import Cluster
 from onega.core.machine.settings.description import ClusterSettings, table_of
 from onega.core.machine.settings.lines import Place, line_of
 from onega.core.machine.settings.making import make_cluster, parts_of
-from onega.core.validation import fault_words, first_fault
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
+from onega.core.validation import Fault, fault_words, first_fault
 
 
 def read_cluster(path: str | os.PathLike[str]) -> Cluster:
@@ -89,7 +86,7 @@ def _validated(data: Mapping[str, Any]) -> dict[str, Any]:
         raise _WrongSettingError(_explain(fault), fault["loc"]) from None
 
 
-def _explain(fault: ErrorDetails) -> str:
+def _explain(fault: Fault) -> str:
     """Say what is wrong with a key, and where it stands."""
     table: type[BaseModel] = ClusterSettings
     place: list[str] = []
