@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onega.kernels.jit import kernel, part
+from onega.kernels.jit import by_reference, kernel, part
 from onega.kernels.pool.engine import (
     BLOCKING,
     FIXED,
@@ -148,6 +148,7 @@ def end_job(state: State, index: int) -> None:
 @kernel
 def load(state: State, running: Ints, waiting: Ints) -> None:
     """Fill an empty machine: jobs that run, in the order of their starts, and jobs that wait."""
+    state = by_reference(state)
     m = state.machine[0]
     now = m.now
     for number in running:
