@@ -137,26 +137,28 @@ def _with_settings(name: str, slurm: SlurmParameters | None) -> tuple[str, Polic
 
 
 def _self_chapter(pairs: dict[str, Adequacy]) -> Chapter:
+    """Make Table I: of two runs as printed; of more the mean over all pairs, least and most."""
     rows = []
     first = next(iter(pairs.values()))
-    for size in table_sizes(first.jobs):
+    sizes = table_sizes(first.jobs)
+    prefixes = [pair.prefixes(sizes) for pair in pairs.values()]
+    for place, size in enumerate(sizes):
         printed = TABLE_I.get(size, (None, None))
-        values: list[Value] = []
-        for place, pair in enumerate(pairs.values()):
-            found = pair.prefixes([size])[0]
-            beside = printed if place == 0 else (None, None)
-            values += [Value(found.P, beside[0], 1), Value(found.different, beside[1], 0)]
+        distances = [found[place].P for found in prefixes]
+        different = float(np.mean([found[place].different for found in prefixes]))
+        values = [Value(float(np.mean(distances)), printed[0], 1)]
+        if len(pairs) > 1:
+            values += [Value(min(distances), None, 1), Value(max(distances), None, 1)]
+        values.append(Value(different, printed[1], 0))
         rows.append((f"{size:,}", tuple(values)))
-    columns = ["first jobs"]
-    for name in pairs:
-        more = f", {name}" if len(pairs) > 1 else ""
-        columns += [f"P, s{more}", f"different waits{more}"]
+    spread = ("least", "most") if len(pairs) > 1 else ()
+    columns = ("first jobs", "P, s", *spread, "different waits")
     notes = (
         "The printed values are of another job manager (SUPPZ) and another stream: they are "
         "beside ours to be compared in kind. P depends on the load by two orders of magnitude, "
         "and grows along a stream where a queue builds up (docs/adequacy.md).",
     )
-    table = PrintedTable("Table I", "the system against itself", tuple(columns), tuple(rows), notes)
+    table = PrintedTable("Table I", "the system against itself", columns, tuple(rows), notes)
     along = PrintedFigure("Table I, as a curve", "P along the stream", partial(first.plot, "along"))
     return Chapter("The reference value", (table, along))
 
