@@ -51,9 +51,9 @@ def reserve(plan, start, until, nodes):
 
 
 def earliest(plan, job, now, idle, completing, running, resolution):
-    """(start or ∞, nodes allowed, nodes chosen)."""
+    """(start or ∞, nodes allowed, nodes chosen, whether it waits for another job's plan)."""
     every = set().union(*(free for _, _, free in plan))
-    later, window_end = now, plan[-1][1]
+    later, window_end, defers = now, plan[-1][1], False
     for _ in range(10_000):
         begin_at, later, allowed = later, 0, None
         until = max(begin_at, now) + job["limit"]
@@ -79,28 +79,29 @@ def earliest(plan, job, now, idle, completing, running, resolution):
         if start == inf:
             if later:
                 continue
-            return inf, allowed, set()
+            return inf, allowed, set(), defers
         chosen = best_fit(usable, job["procs"])
+        defers = defers or begin_at > start
         start = max(start, begin_at)
         if start <= now:
             if not chosen & completing:
-                return now, allowed, chosen
+                return now, allowed, chosen, defers
             start, later = now + 1, 0
         if later and start > later:
             continue
         if start > window_end:
-            return inf, allowed, set()
+            return inf, allowed, set(), defers
         a = floor(start / resolution) * resolution
         b = floor((start + job["limit"]) / resolution) * resolution
         clash = any(e > a and s < b and not chosen <= free for s, e, free in plan)
         if start > now and clash:
             if start <= begin_at:
-                return inf, allowed, set()
+                return inf, allowed, set(), defers
             later = start
             continue
         plan[:] = reserve(plan, a, max(b, a + resolution), chosen)
-        return start, allowed, chosen
-    return inf, set(), set()
+        return start, allowed, chosen, defers
+    return inf, set(), set(), defers
 
 
 def seen_after(takes):
@@ -125,7 +126,7 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
     second = floor(jobs[0]["submit"])
     beat, wake = second - 1 + beat, second - 1 + wake
     last_full = last_pass = second - floor(full * max(rules.sched_interval, 1))
-    last_cycle, asked, changed = second - rules.bf_interval, False, 0
+    last_cycle, asked, changed, marked = second - rules.bf_interval, False, 0, False
     now = 0.0
 
     def start(job, nodes):
@@ -144,7 +145,9 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
             start(job, best_fit(idle, job["procs"]))
 
     def cycle():
+        nonlocal changed, marked
         t = floor(now)
+        planned, defers, was_marked = set(), False, marked
         plan = [(t, t + 60 * rules.bf_window, set(range(procs)))]
         for job in queue[: rules.bf_max_job_test]:
             running = [
@@ -152,11 +155,17 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
                 for one in active
                 if one["state"] == "running"
             ]
-            when, allowed, _ = earliest(
+            when, allowed, chosen, waits = earliest(
                 plan, job, t, idle, completing, running, rules.bf_resolution
             )
+            defers = defers or waits
             if when <= t:
                 start(job, best_fit(idle & allowed, job["procs"]))
+            elif when < inf:
+                planned |= chosen
+        marked = bool(planned & (idle | completing))
+        if was_marked or marked or defers:
+            changed = t
 
     def due(job):
         return job[{"running": "end", "completing": "freed", "released": "noticed"}[job["state"]]]
@@ -204,7 +213,6 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
         elif floor(now) - last_cycle < rules.bf_interval or changed < last_cycle:
             wake = now + 1
         else:
-            if queue:
-                cycle()
+            cycle()
             last_cycle, wake = floor(now), now + rules.bf_interval
     return [job["start"] for job in jobs]

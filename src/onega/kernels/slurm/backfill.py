@@ -1,8 +1,8 @@
 """The backfill cycle: every job that it reaches starts, or gets a reservation in the plan.
 
 What changes nothing isn't done: a job behind the last one that is narrow enough for the free nodes
-gets no reservation, as none could be hindered by it; and a cycle whose plan would be the last one
-makes none.
+gets no reservation, as none could be hindered by it, unless it decides whether the cycle is a
+change; and a cycle whose plan would be the last one makes none.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.jit import compiled, part
-from onega.kernels.slurm.nodes import add_nodes, best_fit, count_nodes
+from onega.kernels.slurm.nodes import add_nodes, best_fit, count_nodes, overlap
 from onega.kernels.slurm.plan import clear_plan, move_plan, plan_ends_with, plan_job
 from onega.kernels.slurm.starts import drop_started, is_weighted, pending_by_priority, start_job
 from onega.kernels.slurm.state import BY_BACKFILL, RUNNING, State
@@ -25,18 +25,16 @@ def backfill_cycle(state: State) -> None:
     order = pending_by_priority(state)[: rules.bf_max_job_test]
     _see_free_nodes(state)
     last = _last_narrow(state, order)
-    if last < 0:
-        c.quiet = np.inf  # no job can start, whatever the plan
-        return
     place = 0
     if c.planned >= 0 and now < plan.extent[0].until:
         place = c.planned
         move_plan(plan, now, rules.bf_window)
     else:
         clear_plan(plan, now, rules.bf_window, state.every)
+        c.defers = 0
     _expect_ends(state)
     started = False
-    while place <= last:
+    while place <= last or (place < order.size and not _is_change(state)):
         number = order[place]
         place += 1
         if plan_job(state, number, now) <= now:
@@ -48,11 +46,21 @@ def backfill_cycle(state: State) -> None:
             _expect_end(state, number)
             _see_free_nodes(state)
             last = _last_narrow(state, order)
+    c.marks = overlap(plan.planned, plan.free)
     if started:
         drop_started(state)
     elif not is_weighted(state):
         plan_ends_with(plan)
         c.planned, c.quiet = place, plan.extent[0].until
+
+
+@part
+def _is_change(state: State) -> bool:
+    """Tell whether a cycle is known to be a change: nodes are marked, or none is left to mark."""
+    plan = state.plan
+    if overlap(plan.planned, plan.free):
+        return True
+    return state.clock[0].defers != 0 and count_nodes(plan.free) == 0
 
 
 @part

@@ -69,15 +69,15 @@ def repeats(state: State, until: float) -> None:
 
     Right after a full pass no pass is asked for, and both passes are of this second; so how the
     loops stand is told by the time to the next waking, the time since the last cycle (from
-    ``bf_interval`` on it no longer matters), and whether anything has changed since that cycle, or
-    in this very second. An earlier standing is remembered at the 1st, 2nd, 4th, 8th, … pass
-    (Brent 1980), so that any period is found.
+    ``bf_interval`` on it no longer matters), whether anything has changed since that cycle, or
+    in this very second, and whether that cycle has marked nodes. An earlier standing is remembered
+    at the 1st, 2nd, 4th, 8th, … pass (Brent 1980), so that any period is found.
     """
     c, bf_interval = state.clock[0], state.rules[0].bf_interval
     now = np.floor(c.now)
     ahead = c.wake - c.beat
     lag = 0.0 if c.wake == np.inf else min(now - c.last_cycle, bf_interval)
-    stale = 2 * (c.changed < c.last_cycle) + (c.changed < now)
+    stale = 4 * c.marks + 2 * (c.changed < c.last_cycle) + (c.changed < now)
     c.seen += 1
     if c.seen > 1 and ahead == c.wake_then and lag == c.lag_then and stale == c.stale_then:
         period = c.beat - c.beat_then

@@ -14,6 +14,7 @@ import numpy as np
 from onega.kernels.jit import compiled, part
 from onega.kernels.slurm.nodes import (
     Words,
+    add_nodes,
     are_equal,
     best_fit,
     count_nodes,
@@ -32,6 +33,7 @@ def clear_plan(plan: Plan, now: float, window: float, every: Words) -> None:
     """Begin with one slot in which every node is free."""
     plan.extent[0].slots = 1
     plan.unpromised[0] = every
+    plan.planned[:] = 0
     plan.extent[0].until = np.inf
     move_plan(plan, now, window)
 
@@ -199,7 +201,9 @@ def plan_job(state: State, number: int, now: float) -> float:
             if later > 0.0:
                 continue
             return np.inf
-        start = max(start, earliest)
+        if start < earliest:
+            start = earliest
+            state.clock[0].defers = 1
         if start == now + 1.0:
             _holds_until(plan, now)  # a second from now, whenever that is
         if later > 0.0 and start > later:
@@ -226,6 +230,7 @@ def plan_job(state: State, number: int, now: float) -> float:
             later = start
             continue
         if extent.slots + 2 <= plan.slots.size:
+            add_nodes(plan.planned, plan.chosen)
             reserve(plan, from_then, max(until, from_then + resolution))
         return start
     return np.inf

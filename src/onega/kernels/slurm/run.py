@@ -17,6 +17,9 @@ Slurm 22.05. Its clock has whole seconds; so have starts, limits and plans. What
   job gets the earliest start that the plan and the expected ends of running jobs allow; it
   starts, or its nodes are taken out of the plan, rounded down to ``bf_resolution``. Every job that
   a cycle reaches gets such a reservation, so that Slurm's backfilling is conservative.
+- A cycle is itself a change if free nodes are planned for a job (it marks them so, and the next
+  cycle takes the marks away), or if a job has to wait for what is planned for another. So cycles
+  nearly always come every ``bf_interval`` while jobs wait.
 
 What changes nothing isn't done: beats and wakings that find that it isn't time yet are skipped
 (`onega.kernels.slurm.clock`), plans are made as far as they can matter (`…slurm.backfill`), and
@@ -67,8 +70,13 @@ def _wake(state: State) -> None:
     if now - c.last_cycle < rules.bf_interval or c.changed < c.last_cycle:
         c.wake = c.now + 1.0
         return
-    if c.pending and now >= c.quiet:
+    marks = c.marks
+    if c.pending == 0:
+        c.marks = c.defers = 0
+    elif now >= c.quiet:
         backfill_cycle(state)
+    if marks or c.marks or c.defers:
+        c.changed = now
     c.last_cycle = now
     c.wake = c.now + rules.bf_interval
 

@@ -77,6 +77,8 @@ CLOCK = record(
     active=WHOLE,
     over=WHOLE,
     planned=WHOLE,
+    marks=WHOLE,
+    defers=WHOLE,
     quiet=REAL,
     seen=WHOLE,
     remember=WHOLE,
@@ -87,8 +89,9 @@ CLOCK = record(
 )
 """The time; the next beat of the background loop and the next waking of the backfill cycle; when
 passes and cycles last were; whether a pass was asked for; when anything last changed;
-numbers of jobs. Then what saves work: how many jobs of the queue the plan has (−1: it
-is void), until when cycles start no job, and how the loops stood at an earlier full pass."""
+numbers of jobs. How many of the queue the plan has (−1: it is void), whether free nodes are
+planned for one of them, and whether one has to wait for what is planned for another. Then what
+saves work: until when cycles start no job, and how the loops stood at an earlier full pass."""
 
 
 PLAN = record(slots=WHOLE, last=REAL, until=REAL, running=WHOLE)
@@ -108,8 +111,9 @@ class Plan(NamedTuple):
 
     ``slots`` are in the order of time, ``unpromised[k]`` are the nodes that slot k has left;
     ``running`` is sorted by expected end. ``free``: nodes that the node table shows as free,
-    idle or completing; for the job being planned ``allowed``: unpromised throughout, ``usable``:
-    free by its start, ``chosen``: those it would get.
+    idle or completing; ``planned``: nodes of all reservations; for the job being planned
+    ``allowed``: unpromised throughout, ``usable``: free by its start, ``chosen``: those it would
+    get.
     """
 
     extent: Records
@@ -117,6 +121,7 @@ class Plan(NamedTuple):
     unpromised: npt.NDArray[np.uint64]
     running: Records
     free: Words
+    planned: Words
     allowed: Words
     usable: Words
     chosen: Words

@@ -244,7 +244,7 @@ def _make_state(
         np.zeros(slots, SLOT),
         np.zeros((slots, words), np.uint64),
         np.zeros(jobs.size, EXPECTED),
-        *(np.zeros(words, np.uint64) for _ in range(4)),
+        *(np.zeros(words, np.uint64) for _ in range(5)),
     )
     return State(
         _make_rules(procs, nodes, parameters),
