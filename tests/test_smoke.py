@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import pkgutil
+import subprocess
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -91,3 +93,9 @@ def test_users_are_grouped(place):
     named = onega.Workload(log.table.with_columns(user=users), log.meta)
     model = onega.models.MODELS["user-groups"].fit(named, rng=1)
     assert len(model.sample(50, rng=1)) == 50
+
+
+def test_the_package_runs_as_a_module():
+    asked = [sys.executable, "-m", "onega", "--version"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert said.startswith(f"onega {onega.__version__}")
