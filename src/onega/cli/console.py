@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -78,9 +78,11 @@ def remark_report(report: Report) -> None:
         remark(str(finding))
 
 
-def emit_json(result: Mapping[str, Any]) -> None:
-    """Print one JSON object on stdout."""
-    print(json.dumps(json_safe(result), ensure_ascii=False, indent=2))
+class HasSummary(Protocol):
+    """A result that tells its numbers under flat keys."""
+
+    def summary(self) -> Mapping[str, Any]:
+        """Return the numbers."""
 
 
 class HasFigures(Protocol):
@@ -114,22 +116,28 @@ class FigurePage(NamedTuple):
             remark(f"{len(drawn)} figures in {path}")
 
 
+Given = TypeVar("Given", bound=HasSummary | Mapping[str, Any])
+
+
 def emit(
-    numbers: Mapping[str, Any],
-    screen: Callable[[], None],
+    result: Given,
+    screen: Callable[[Given], object] | None = None,
     *,
     json: bool,
+    more: Mapping[str, Any] | None = None,
     figures: FigurePage | None = None,
 ) -> None:
-    """Give a result: one JSON object, or what ``screen`` prints; then the page of figures.
+    """Give a result: its summary as one JSON object, or its ``screen``; then the page of figures.
 
     The one way out of every command. ``screen`` is called for people only, so that what it says on
-    stderr is left out beside ``--json``.
+    stderr is left out beside ``--json``; a command whose remarks say all has none. ``more`` are
+    numbers that stand in the JSON object but aren't the result's own.
     """
     if json:
-        emit_json(numbers)
-    else:
-        screen()
+        numbers = result if isinstance(result, Mapping) else result.summary()
+        print(dumps(json_safe({**numbers, **(more or {})}), ensure_ascii=False, indent=2))
+    elif screen is not None:
+        screen(result)
     if figures is not None:
         figures.write()
 

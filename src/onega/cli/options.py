@@ -11,6 +11,7 @@ import typer
 
 from onega.cli.console import remark
 from onega.core.errors import SimulationError
+from onega.core.units import duration
 
 if TYPE_CHECKING:
     from onega.core.workload.report import Report
@@ -123,6 +124,19 @@ def file_that_can_be(file: Path | None) -> Path | None:
             raise SimulationError(f"{file}: is a folder; give the name of a file")
         folder_that_can_be(file.parent)
     return file
+
+
+def names_in(text: str) -> list[str]:
+    """Split a list that commas separate."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def seconds_of(flag: str, text: str) -> float:
+    """Read a duration; one that isn't is told with its flag."""
+    try:
+        return duration(text)
+    except ValueError as error:
+        raise SimulationError(f"{flag}: {error}") from None
 
 
 def read_trace(

@@ -20,9 +20,6 @@ from onega.core.workload.distances import ks_distance, total_variation
 from onega.core.workload.rhythm import rhythm
 from onega.core.workload.workload import Workload
 
-LAGS = tuple(range(1, 51))
-"""Lags of the autocorrelation figure."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:

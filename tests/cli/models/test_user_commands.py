@@ -70,6 +70,12 @@ def test_closed_loop(paths, capsys):
     assert (code, "preempts" in err) == (2, True)
 
 
+@pytest.mark.parametrize(("flag", "text"), [("--within", "soon"), ("--groups", ",")])
+def test_a_word_that_can_not_be_read_is_told_with_its_flag(paths, capsys, flag, text):
+    code, _, err = run(capsys, "closed-loop", str(paths / "planted.swf"), flag, text)
+    assert (code, err.count("\n"), flag in err, text in err) == (2, 1, True, True)
+
+
 def test_groups_of_a_log_that_does_not_say_how_large_the_machine_is(paths, tmp_path, capsys):
     onega.write(onega.read(paths / "grouped.swf"), tmp_path / "grouped.csv")
     code, out, _ = run(capsys, "groups", str(tmp_path / "grouped.csv"), "--procs", "64", "--json")

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import onega
-from onega.comparison.adequacy.events import EventLog, is_event_log
+from onega.comparison.adequacy.events import EventLog
 
 
 def a_log():
@@ -116,8 +116,6 @@ def test_written_and_read_events_are_the_same(tmp_path):
     events = EventLog.of(a_log())
     paths = events.write(tmp_path / "log")
     assert all(path.parent == tmp_path / "log" for path in paths)
-    assert is_event_log(tmp_path / "log")
-    assert not is_event_log(tmp_path)
     again = EventLog.read(tmp_path / "log")
     assert again.external.equals(events.external)
     assert again.internal.equals(events.internal)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +28,7 @@ def list_logs(*, json: JsonOption = False) -> None:
     emit({"base_url": BASE_URL, "count": len(logs), "logs": logs}, _screen, json=json)
 
 
-def _screen() -> None:
+def _screen(_: object) -> None:
     from onega.traces.archive import CATALOGUE
 
     emit_table(
@@ -67,4 +66,4 @@ def get(
             progress=lambda done, total: show(done / total if total else 0.0),
         )
     numbers = {"name": log.name, "path": str(path), "bytes": path.stat().st_size}
-    emit(numbers, partial(print, path), json=json)
+    emit(numbers, lambda made: print(made["path"]), json=json)

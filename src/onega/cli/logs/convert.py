@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -114,7 +113,7 @@ def convert(
     remark_findings(str(target), reports["write"])
     written = f"{target}: {len(log)} of {jobs_in} jobs written"
     numbers = _summary(source, target, jobs_in, log, reports)
-    emit(numbers, partial(remark, written), json=json)
+    emit(numbers, lambda _: remark(written), json=json)
 
 
 def _anonymised(log: Workload, key: Path | None, keep: list[str], *, shift_times: bool) -> Workload:

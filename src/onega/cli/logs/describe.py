@@ -63,8 +63,8 @@ def describe(
     description = onega.describe(log, window=window)
     title = description.source or "A log"
     emit(
-        description.summary(),
-        partial(_screen, description, brief=brief),
+        description,
+        partial(_screen, brief=brief),
         json=json,
         figures=FigurePage(figures, "describe", title, partial(_figures, description)),
     )
@@ -83,7 +83,7 @@ def _emit_breakdown(log: Workload, by: str, order: str, *, json: bool) -> None:
     table = breakdown(log, by, order=order)  # type: ignore[arg-type]
     numbers = {"source": log.meta.source, "by": by, "order": order, "rows": table.to_dicts()}
     shares = [Share(*row) for row in table.iter_rows()]
-    emit(numbers, partial(print_shares, shares, by, order=order), json=json)
+    emit(numbers, lambda _: print_shares(shares, by, order=order), json=json)
 
 
 def _figures(description: Description) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,8 +14,9 @@ from onega.cli.options import (
     ReadOptions,
     SeedOption,
     TraceArgument,
+    seconds_of,
 )
-from onega.core.units import duration
+from onega.cli.scheduling.experiment_options import listed
 
 if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
@@ -83,11 +83,12 @@ def closed_loop(
     from onega.experiment.users import closed_loop as module
     from onega.experiment.users.reactive_users import ReactiveUsers
 
+    known = seconds_of("--within", within)
     log = reading.read(trace)
     entropy = seed_sequence(seed)
-    chosen = None if groups is None else [one.strip() for one in groups.split(",")]
+    chosen = None if groups is None else listed("--groups", groups)
     with progress("closed loop"):
-        users = ReactiveUsers.fit(log, None, baseline, within=duration(within), groups=chosen)
+        users = ReactiveUsers.fit(log, None, baseline, within=known, groups=chosen)
         machine = procs or users.baseline.cluster.procs
         options: dict[str, Any] = {"rng": entropy, "population": population}
         opened = module.closed_loop(users, machine, policy, reactions=(), **options)
@@ -104,7 +105,7 @@ def closed_loop(
     flat = {f"{name}_{key}": value for name, one in both.items() for key, value in one.items()}
     numbers = {"procs": machine, "policy": policy, **users.summary(), **flat}
     title = f"{policy} on {machine} processors"
-    emit(numbers, partial(_beside, title, both["open"], both["closed"]), json=json)
+    emit(numbers, lambda _: _beside(title, both["open"], both["closed"]), json=json)
 
 
 def _beside(title: str, opened: dict[str, Any], closed: dict[str, Any]) -> None:

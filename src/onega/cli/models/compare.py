@@ -17,6 +17,7 @@ from onega.cli.options import (
     SeedOption,
     TraceArgument,
     figures_option,
+    names_in,
     read_trace,
 )
 from onega.core.errors import ModelError
@@ -108,14 +109,13 @@ def compare(
         from onega.comparison.compare import compare as compare_two
 
         result = compare_two(log, read_trace(synthetic, procs=procs), waits=waits, privacy=privacy)
-        title = f"{real.name} beside {synthetic.name}"
-        screen = partial(_print_two, result, title)
+        screen = partial(_print_two, result, f"{real.name} beside {synthetic.name}")
     else:
         extra = {"waits": waits, "privacy": privacy}
         result = _compare_models(log, str(models), (replicates, jobs, seed), **extra)
         screen = partial(_print_models, log, result)
     page = FigurePage(figures, "compare", real.name, partial(_figures, result))
-    emit(result.summary(), screen, json=json, figures=page)
+    emit(result, lambda _: screen(), json=json, figures=page)
 
 
 def _print_two(result: Comparison, title: str) -> None:
@@ -128,7 +128,7 @@ def _compare_models(
     from onega.comparison.compare_models import compare_models
     from onega.models import MODELS
 
-    chosen = list(MODELS) if names == "all" else [n.strip() for n in names.split(",") if n.strip()]
+    chosen = list(MODELS) if names == "all" else names_in(names)
     replicates, jobs, seed = draws
     with progress("sampling", total=1.0) as done:
         return compare_models(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,7 +46,7 @@ def compose(
     given = {name: load(path) for name, path in parts.items() if path is not None}
     made = join(profiles=load(profiles), **given)
     made.save(out)
-    emit(made.summary(), partial(_parameters, made), json=json)
+    emit(made, _parameters, json=json)
 
 
 def _parameters(made: WorkloadModel) -> None:

@@ -89,7 +89,7 @@ def feedback(
         )
     remark_report(result.report)
     page = FigurePage(figures, "feedback", "Feedback", result)
-    emit(result.summary(), partial(_reactions, result), json=json, figures=page)
+    emit(result, _reactions, json=json, figures=page)
 
 
 def _regulation(log: Workload, policy: str, draws: int, seed: int | None, *, json: bool) -> None:
@@ -100,7 +100,7 @@ def _regulation(log: Workload, policy: str, draws: int, seed: int | None, *, jso
     remark_report(left_out)
     with progress("regulation"):
         result = regulation(usable, policy=policy, draws=draws, rng=seed)
-    emit(result.summary(), partial(_surrogates, result, draws), json=json)
+    emit(result, partial(_surrogates, draws=draws), json=json)
 
 
 def _surrogates(result: Regulation, draws: int) -> None:

@@ -65,7 +65,7 @@ def fit(
     with progress(f"fitting {model}"):
         fitted = MODELS[model].fit(log, rng=seed, **options)
     fitted.save(out)
-    emit(fitted.summary(), partial(_parameters, fitted, out), json=json)
+    emit(fitted, partial(_parameters, out=out), json=json)
 
 
 def _parameters(fitted: WorkloadModel, out: Path) -> None:

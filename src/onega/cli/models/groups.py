@@ -51,8 +51,8 @@ def groups(
     if result.without_user:
         remark(f"{trace}: {result.without_user} jobs without a user are in no group")
     page = FigurePage(figures, "groups", "Groups of users", partial(_figures, result, choice))
-    numbers = {**result.summary(), "suggested_groups": choice.suggested}
-    emit(numbers, partial(_shares, result, choice), json=json, figures=page)
+    more = {"suggested_groups": choice.suggested}
+    emit(result, partial(_shares, choice=choice), json=json, more=more, figures=page)
 
 
 def _figures(result: UserGrouping, choice: GroupChoice) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from onega.cli.console import emit_json, remark
+from onega.cli.console import emit, remark
 from onega.cli.grouping import grouped
 from onega.cli.options import JsonOption, ReadOptions, SeedOption, TraceArgument, read_trace
 from onega.core.errors import ModelError
@@ -58,6 +58,6 @@ def recover(
     full = model.recover(log, rng=seed)
     write(full, out)
     remark(full.meta.provenance[-1])
-    if json:
-        found = full.meta.report.count("recovered_estimate")
-        emit_json({"estimates": model.KIND, "jobs": len(full), "recovered": found, "out": str(out)})
+    found = full.meta.report.count("recovered_estimate")
+    numbers = {"estimates": model.KIND, "jobs": len(full), "recovered": found, "out": str(out)}
+    emit(numbers, json=json)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from onega.cli.console import emit_json, remark
+from onega.cli.console import emit, remark
 from onega.cli.grouping import grouped
 from onega.cli.options import JsonOption, ProcsOption, ReadOptions, SeedOption, TraceArgument
 
@@ -42,5 +42,4 @@ def resample(
     drawn = draw(reading.read(trace, procs=procs), by, rng=seed, load=load)  # type: ignore[arg-type]
     write(drawn, out)
     remark(drawn.meta.provenance[-1])
-    if json:
-        emit_json({"by": by, "jobs": len(drawn), "span": drawn.span, "out": str(out)})
+    emit({"by": by, "jobs": len(drawn), "span": drawn.span, "out": str(out)}, json=json)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onega.cli.console import emit_json, remark
+from onega.cli.console import emit, remark
 from onega.cli.options import JsonOption, ProcsOption, SeedOption, read_trace
 from onega.core.errors import ModelError, suggest
 from onega.core.rng import child
@@ -83,20 +83,18 @@ def sample(
     write(drawn, out)
     for line in drawn.meta.provenance:
         remark(line)
-    if json:
-        area = float(drawn.column("procs").astype(float) @ drawn.column("runtime"))
-        machine = drawn.meta.procs or 1
-        span = drawn.span
-        emit_json(
-            {
-                "model": fitted.KIND,
-                "jobs": len(drawn),
-                "procs": machine,
-                "span": span,
-                "load": area / (machine * span) if span > 0 else None,
-                "out": str(out),
-            }
-        )
+    area = float(drawn.column("procs").astype(float) @ drawn.column("runtime"))
+    machine = drawn.meta.procs or 1
+    span = drawn.span
+    numbers = {
+        "model": fitted.KIND,
+        "jobs": len(drawn),
+        "procs": machine,
+        "span": span,
+        "load": area / (machine * span) if span > 0 else None,
+        "out": str(out),
+    }
+    emit(numbers, json=json)
 
 
 def _private(

@@ -28,6 +28,7 @@ from onega.cli.options import (
     SeedOption,
     TraceArgument,
     figures_option,
+    names_in,
     option,
 )
 from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
@@ -126,13 +127,12 @@ def adequacy(
     best = replace(best, same_within=same_within)
     page = FigurePage(figures, "adequacy", " and ".join(best.names), partial(_figures, best))
     if others is None:
-        screen = partial(_screen, best, f"{real.name} and {model.name if model else ''}")
+        title = f"{real.name} and {model.name if model else ''}"
+        emit(best, partial(_screen, title=title), json=json, figures=page)
     else:
-        screen = partial(_site_screen, others, real.name)
-    emit((others or best).summary(), screen, json=json)
+        emit(others, partial(_site_screen, title=real.name), json=json, figures=page)
     if events is not None:
         _write_events(events, log, best)
-    page.write()
 
 
 def _side(path: Path, procs: int | None, reading: ReadOptions) -> Any:  # noqa: ANN401
@@ -168,11 +168,10 @@ def _simulate(
 ) -> SiteAdequacy:
     from onega.comparison.adequacy.site import site_adequacy
 
-    names = [name.strip() for name in policies.split(",") if name.strip()]
     with progress("simulating", total=1.0) as done:
         site = site_adequacy(
             log,
-            names,
+            names_in(policies),
             procs=None if machine is not None else log.meta.procs,
             cluster=machine,
             reference=reference,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,12 +85,13 @@ def golden(
     if check is not None:
         rows = read_golden(whole(check).decode("utf-8", "replace").splitlines(), str(check))[1]
         found = hold_against(schedule, rows)
-        emit({**numbers, **found.summary()}, partial(print, _sentence(found)), json=json)
+        emit({**numbers, **found.summary()}, lambda _: print(_sentence(found)), json=json)
         raise typer.Exit(0 if found.same else 1)
     if out is not None:
         write_text(out, made.text)
         remark(f"{out}: {len(schedule)} jobs, sha256 of the rows {made.sha256}")
-    emit(numbers, partial(print, made.text if out is None else "", end=""), json=json)
+    text = made.text if out is None else ""
+    emit(numbers, lambda _: print(text, end=""), json=json)
 
 
 def _schedule(

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from onega.cli.console import emit, emit_table, progress, remark, remark_report, say
-from onega.cli.options import FromOption, JsonOption, SeedOption, TraceArgument, option, read_trace
+from onega.cli.options import (
+    FromOption,
+    JsonOption,
+    SeedOption,
+    TraceArgument,
+    names_in,
+    option,
+    read_trace,
+)
 
 if TYPE_CHECKING:
     from onega.comparison.adequacy.experiment import ModelTable
@@ -114,11 +122,10 @@ def virtual(
         from onega.comparison.adequacy.experiment import RealRuns, compare_with_models
         from onega.core.files import write_table
 
-        names = [name.strip() for name in models.split(",") if name.strip()]
-        table = compare_with_models(RealRuns.of(result), names, rng=seed)
+        table = compare_with_models(RealRuns.of(result), names_in(models), rng=seed)
         write_table(table.rows, output / "models.csv")
-    numbers = result.summary() | ({} if table is None else table.summary())
-    emit(numbers, partial(_screen, result, trace.name, table), json=json)
+    screen = partial(_screen, title=trace.name, models=table)
+    emit(result, screen, json=json, more=None if table is None else table.summary())
     remark(f"runs, stream, overheads and report in {output}")
 
 

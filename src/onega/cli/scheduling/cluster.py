@@ -54,7 +54,7 @@ def init(
     if os.path.lexists(file):
         raise SimulationError(f"{file} is there already; it is left as it is")
     write_text(file, make_template())
-    emit({"path": str(file)}, partial(print, file), json=json)
+    emit({"path": str(file)}, lambda made: print(made["path"]), json=json)
     remark(f"edit it, then: onega cluster check {file} TRACE")
 
 
@@ -92,7 +92,7 @@ def check(
     remark_findings(str(trace), report)
     found = find_misfits(jobs, machine, demands=wants)
     numbers = _numbers(machine, len(jobs), found)
-    emit(numbers, partial(_screen, machine, len(jobs), found), json=json)
+    emit(numbers, partial(_screen, found=found), json=json)
     if found:
         raise typer.Exit(DOES_NOT_FIT)
 
@@ -110,10 +110,10 @@ def _numbers(machine: Cluster, jobs: int, found: Sequence[Misfit]) -> dict[str, 
     }
 
 
-def _screen(machine: Cluster, jobs: int, found: Sequence[Misfit]) -> None:
-    console = out()
+def _screen(numbers: dict[str, Any], found: Sequence[Misfit]) -> None:
+    console, jobs = out(), numbers["jobs"]
     if not found:
-        console.print(f"all {jobs:,} jobs fit {machine.procs:,} processors", soft_wrap=True)
+        console.print(f"all {jobs:,} jobs fit {numbers['procs']:,} processors", soft_wrap=True)
         return
     for one in found:
         many = f"{len(one.jobs):,} of {jobs:,} jobs"

@@ -108,9 +108,10 @@ def compare_policies(
             **options,
         )
     emit(
-        {"procs": machine.procs, **result.summary()},
-        partial(_screen, result, machine.procs),
+        result,
+        partial(_screen, procs=machine.procs),
         json=json,
+        more={"procs": machine.procs},
         figures=FigurePage(figures, "compare-policies", "Policies compared", result),
     )
 

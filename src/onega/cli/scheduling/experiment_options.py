@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from onega.cli.console import remark
-from onega.cli.options import ReadOptions, option
+from onega.cli.options import ReadOptions, names_in, option
 from onega.core.errors import ExperimentError
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class ReplicateOptions:
 
 def listed(flag: str, text: str) -> list[str]:
     """Split a list that commas separate; nothing is an error."""
-    words = [word.strip() for word in text.split(",") if word.strip()]
+    words = names_in(text)
     if not words:
         raise ExperimentError(f"{flag} takes names separated by commas, got {text!r}")
     return words

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -123,7 +122,7 @@ def plan(
         what |= {"cluster": machine, "policy": names}
         result = _plan(read, target, what | how)
     page = FigurePage(figures, "plan", "Plan", result)
-    emit(result.summary(), partial(_screen, result), json=json, figures=page)
+    emit(result, _screen, json=json, figures=page)
     if result.met is False:
         raise typer.Exit(1)
 

@@ -146,8 +146,8 @@ def _emit_estimate(found: Estimate, workers: Workers, *, json: bool) -> None:
     if count != 1:
         share = "divide by its cores" if seconds is None else humanise_seconds(seconds)
         rows.append((f"on {workers}", share))
-    table = partial(emit_table, "Dry run: nothing was written", rows, ("what", "how much"))
-    emit(numbers, table, json=json)
+    title, heads = "Dry run: nothing was written", ("what", "how much")
+    emit(numbers, lambda _: emit_table(title, rows, heads), json=json)
 
 
 def _run(plan: Prepared, out: Path, workers: Workers, *, replace_spec: bool, silent: bool) -> Sweep:
@@ -161,12 +161,12 @@ def _finish(found: Sweep, table: Path | None, figures: Path | None, *, json: boo
     """Tell how far the sweep is; write table and figures if asked for."""
     if table is not None:
         _write_table(found, table)
-    FigurePage(figures, "sweep", repr(found)[1:-1], partial(_figures, found)).write()
+    page = FigurePage(figures, "sweep", repr(found)[1:-1], partial(_figures, found))
+    emit(found, partial(_screen, advise=table is None), json=json, figures=page)
+
+
+def _screen(found: Sweep, *, advise: bool) -> None:
     numbers = found.summary()
-    emit(numbers, partial(_screen, found, numbers, advise=table is None), json=json)
-
-
-def _screen(found: Sweep, numbers: dict[str, Any], *, advise: bool) -> None:
     took = numbers["seconds_per_run"]
     rows = [
         ("runs", numbers["runs"]),

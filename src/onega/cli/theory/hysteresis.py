@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from onega.cli.console import emit, emit_table
-from onega.cli.options import JsonOption
+from onega.cli.options import JsonOption, seconds_of
 from onega.core.errors import QueueingError
-from onega.core.units import duration, humanise_seconds
+from onega.core.units import humanise_seconds
 
 if TYPE_CHECKING:
     from onega.queueing.hysteresis import Hysteresis
@@ -80,20 +79,19 @@ def hysteresis(
         power_idle=power_idle,
     )
     cluster = build_cluster(flags, None)
-    try:
-        seconds = duration(mean_runtime)
-    except ValueError as error:
-        raise QueueingError(f"--mean-runtime: {error}") from None
     result = solve(
         classes,
         procs=procs,
         arrival_rate=arrival_rate,
-        mean_runtime=seconds,
+        mean_runtime=seconds_of("--mean-runtime", mean_runtime),
         rates=cluster.rates,
         power=cluster.power,
     )
-    table = partial(emit_table, "Rate by the queue", _rows(result), ("measure", "value"))
-    emit(result.summary(), table, json=json)
+    emit(result, _screen, json=json)
+
+
+def _screen(result: Hysteresis) -> None:
+    emit_table("Rate by the queue", _rows(result), ("measure", "value"))
 
 
 def _number(flag: str, text: str) -> float:

@@ -131,9 +131,10 @@ def limits(
     if check:
         extra |= _simulated(result, seed)
     emit(
-        result.summary() | extra,
-        partial(_screen, result, extra, finite),
+        result,
+        partial(_screen, extra=extra, finite=finite),
         json=json,
+        more=extra,
         figures=FigurePage(
             figures, "limits", "Limits and losses", partial(_figures, result, finite)
         ),

@@ -15,9 +15,10 @@ from onega.cli.options import (
     ReadOptions,
     SeedOption,
     figures_option,
+    seconds_of,
 )
 from onega.core.errors import QueueingError
-from onega.core.units import duration, humanise_seconds
+from onega.core.units import humanise_seconds
 
 if TYPE_CHECKING:
     from onega.queueing.stability import Stability
@@ -119,7 +120,9 @@ def stability(
             source,
             procs=procs,
             arrival_rate=arrival_rate,
-            mean_runtime=_runtime(mean_runtime),
+            mean_runtime=(
+                None if mean_runtime is None else seconds_of("--mean-runtime", mean_runtime)
+            ),
             law=law,
             method=method,
             policy=policy,
@@ -134,20 +137,14 @@ def stability(
         remark_report(result.estimates.report)
     extra = _waiting(result) if waiting else None
     emit(
-        result.summary() | ({} if extra is None else _waiting_keys(extra)),
-        partial(_screen, result, extra),
+        result,
+        partial(_screen, extra=extra),
         json=json,
+        more=None if extra is None else _waiting_keys(extra),
         figures=FigurePage(figures, "stability", "Stability", partial(_figures, result)),
     )
     if result.stable is False:
         raise typer.Exit(1)
-
-
-def _runtime(text: str | None) -> float | None:
-    try:
-        return None if text is None else duration(text)
-    except ValueError as error:
-        raise QueueingError(f"--mean-runtime: {error}") from None
 
 
 def _screen(result: Stability, extra: Waiting | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -67,7 +66,7 @@ def demo(
         remark("simulating; half a minute, and longer the first time, when it compiles")
     made = answer(make_jobs())
     path = _write(made, folder)
-    emit(_flat(made), partial(_screen, made), json=json)
+    emit(_flat(made), lambda _: _screen(made), json=json)
     remark(f"the report is {path}")
 
 

@@ -16,6 +16,7 @@ from onega.cli.options import (
     TraceArgument,
     WindowOption,
     file_that_can_be,
+    names_in,
     option,
 )
 from onega.core.errors import ExperimentError, suggest
@@ -96,7 +97,7 @@ def report(
     kind = _format(format, output)
     if json and kind == "md" and output is None:
         raise ExperimentError("--json and Markdown can't share the screen; give -o FILE.md")
-    names = [name.strip() for name in policies.split(",") if name.strip()]
+    names = names_in(policies)
     for name in names:
         Policy.parse(name)  # refuse a misspelt one before reading
     if present is not None and present not in names:
@@ -122,7 +123,7 @@ def report(
             on_step=lambda _what, share: done(share),
         )
     _write(made, output, kind)
-    emit(made.summary(), lambda: None, json=json)
+    emit(made, json=json)
 
 
 def _format(format: str | None, output: Path | None) -> str:

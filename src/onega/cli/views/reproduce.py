@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +16,7 @@ from onega.cli.options import (
     MapOption,
     ProcsOption,
     folder_that_can_be,
+    names_in,
     option,
     read_trace,
 )
@@ -211,7 +211,7 @@ def adequacy(
             "that `onega virtual STREAM --procs N --repeat 2 -o DIR` wrote"
         )
     logs = [read_trace(path, format=format, map_file=map_file, columns=column) for path in paths]
-    names = [name.strip() for name in models.split(",") if name.strip()]
+    names = names_in(models)
     with progress("simulating", total=1.0) as done:
         made = reproduce_adequacy(
             logs,
@@ -305,7 +305,7 @@ def _optional(path: Path | None, format: str | None, procs: int | None) -> Workl
 
 def _emit(made: Reproduction, output: Path | None, *, json: bool) -> None:
     """Give the result, and write the page if one is wanted."""
-    emit(made.summary(), partial(_screen, made), json=json)
+    emit(made, _screen, json=json)
     if output is None:
         return
     from onega.pages import FORMATS, write_document

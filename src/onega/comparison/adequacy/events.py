@@ -185,11 +185,6 @@ class EventLog:
         return cls(tables[0], tables[1], Meta(source=str(folder), format="events"))
 
 
-def is_event_log(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a path is a folder with both logs."""
-    return all((Path(path) / name).is_file() for name in FILES)
-
-
 def _submissions(workload: Workload) -> pl.DataFrame:
     rows = workload.table.select(
         pl.col("submit").alias("time"),

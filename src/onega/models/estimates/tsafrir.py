@@ -18,8 +18,6 @@ from onega.core.types import Floats
 from onega.models.estimates.estimates import EstimateModel
 from onega.models.jobs.laws import Observed
 
-MODAL_VALUES = 20
-
 
 @dataclass(frozen=True, eq=False)
 class TsafrirEstimates(EstimateModel):

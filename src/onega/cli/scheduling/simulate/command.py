@@ -110,7 +110,7 @@ def simulate(
     if out is not None:
         remark(f"{', '.join(names[:-1])} and {names[-1]} are in {out}")
     page = FigurePage(figures, "simulate", repr(schedule)[1:-1], partial(_figures, schedule))
-    emit(numbers, partial(_screen, numbers), json=json, figures=page)
+    emit(numbers, _screen, json=json, figures=page)
 
 
 def _file_names(machine: Cluster, rule: Policy, format: str, *, detailed: bool) -> tuple[str, ...]:
