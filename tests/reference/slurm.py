@@ -127,6 +127,8 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
     beat, wake = second - 1 + beat, second - 1 + wake
     last_full = last_pass = second - floor(full * max(rules.sched_interval, 1))
     last_cycle, asked, changed, marked = second - rules.bf_interval, False, 0, False
+    every = 60 if rules.min_job_age >= 60 else max(10, rules.min_job_age)
+    last_look, remembered = second - floor(full * every), []
     now = 0.0
 
     def start(job, nodes):
@@ -187,6 +189,7 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
             changed = floor(now)
             if job["state"] == "running":
                 job["state"] = "completing"
+                remembered.append(floor(now))
                 takes = job["release"] + job["reports"]
                 job["freed"] = now + takes
                 job["noticed"] = max(job["freed"], now + seen_after(takes))
@@ -201,6 +204,11 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
             arrived, asked, changed = arrived + 1, True, floor(now)
         elif now == beat:
             beat += 1
+            if rules.min_job_age and floor(now) - last_look >= every:
+                last_look = floor(now)
+                young = [end for end in remembered if end > floor(now) - rules.min_job_age]
+                if len(young) < len(remembered):
+                    remembered, changed = young, floor(now)
             if floor(now) - last_full >= rules.sched_interval:
                 last_full = last_pass = floor(now)
                 asked = False

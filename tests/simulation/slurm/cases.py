@@ -25,6 +25,8 @@ PARAMETERS = [
     SlurmParameters(bf_window=4, bf_interval=5),
     SlurmParameters(bf_window=3, bf_interval=31, sched_interval=7, bf_resolution=1),
     SlurmParameters(bf_resolution=300, sched_interval=0, bf_interval=2),
+    SlurmParameters(min_job_age=0),
+    SlurmParameters(min_job_age=17, bf_interval=43, sched_interval=90),
 ]
 
 

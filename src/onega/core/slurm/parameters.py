@@ -37,6 +37,7 @@ _RANGES: Final = {
     "sched_interval": (0, 86_400),
     "batch_sched_delay": (0, 86_400),
     "default_queue_depth": (0, 1_000_000),
+    "min_job_age": (0, 4_294_967_295),
 }
 """What is accepted: Slurm's own bounds where its manual gives them, else a day and a million."""
 
@@ -63,6 +64,8 @@ class SlurmParameters:
         Seconds that a pass after a submission may be put off.
     default_queue_depth
         Jobs that any other main pass looks at.
+    min_job_age
+        MinJobAge: seconds for which slurmctld remembers a job that has ended; 0: for ever.
     weight_age, weight_size, max_age, favour_small
         PriorityWeightAge, PriorityWeightJobSize, PriorityMaxAge (seconds), PriorityFavorSmall of
         priority/multifactor; both weights 0: first in, first out (priority/basic).
@@ -80,6 +83,7 @@ class SlurmParameters:
     sched_interval: int = 60
     batch_sched_delay: int = 3
     default_queue_depth: int = 100
+    min_job_age: int = 300
     weight_age: float = 0.0
     weight_size: float = 0.0
     max_age: float = 7 * 86400.0
@@ -125,6 +129,8 @@ class SlurmParameters:
                 ignored.append(word.strip())
         if conf.get("schedulertype", "sched/backfill").lower() == "sched/builtin":
             changes["backfill"] = False
+        if "minjobage" in conf:
+            changes["min_job_age"] = _number("MinJobAge", conf["minjobage"])
         if conf.get("prioritytype", "").lower() == "priority/multifactor":
             changes["weight_age"] = float(_number("", conf.get("priorityweightage", "0")))
             changes["weight_size"] = float(_number("", conf.get("priorityweightjobsize", "0")))

@@ -36,10 +36,17 @@ def add_seconds(time: float, seconds: float) -> float:
 
 
 @part
+def next_forgotten(state: State) -> float:
+    """Return the next second at which old jobs are forgotten."""
+    c = state.clock[0]
+    return state.forget[c.forgotten] if c.forgotten < c.to_forget else np.inf
+
+
+@part
 def skip_dull(state: State, something: float) -> None:
     """Move beat and waking to where they do something, or where ``something`` else happens."""
     c, rules = state.clock[0], state.rules[0]
-    beats = c.last_full + rules.sched_interval - np.floor(c.beat)
+    beats = min(c.last_full + rules.sched_interval, next_forgotten(state)) - np.floor(c.beat)
     if c.asked:
         beats = min(beats, c.last_pass + rules.batch_sched_delay - np.floor(c.beat))
     if something > c.beat:
@@ -55,7 +62,7 @@ def skip_dull(state: State, something: float) -> None:
 
 @part
 def changes(state: State) -> None:
-    """Forget what was known of the seconds to come: a job came, went or started."""
+    """Forget what was known of the seconds to come: a job came, went, started or was forgotten."""
     c = state.clock[0]
     c.changed = np.floor(c.now)
     c.quiet = -np.inf

@@ -11,6 +11,8 @@ Slurm 22.05. Its clock has whole seconds; so have starts, limits and plans. What
   idle, all at once. The thread that asked them looks after 5, 10, 20, … ms (1 s at most) whether it
   is over; when it sees that, it asks for a main pass too. Jobs that end together don't wait for
   each other.
+- A job that ended ``min_job_age`` ago is forgotten by a beat (of those that look for old jobs, once
+  a minute). That is a change, too: it may bring a backfill cycle, and so moves those after it.
 - A main pass starts jobs in the order of priority until one doesn't fit.
 - The backfill cycle sleeps ``bf_interval`` after its last end, and then in steps of a second until
   something has changed. It goes through the queue with a plan (table of times and nodes): each
@@ -33,7 +35,7 @@ import numpy as np
 
 from onega.kernels.jit import by_reference, compiled, kernel
 from onega.kernels.slurm.backfill import backfill_cycle
-from onega.kernels.slurm.clock import changes, repeats, skip_dull
+from onega.kernels.slurm.clock import changes, next_forgotten, repeats, skip_dull
 from onega.kernels.slurm.ends import end_or_release, next_end
 from onega.kernels.slurm.main_pass import main_pass, passes_in_vain
 from onega.kernels.slurm.state import PENDING, State
@@ -48,6 +50,9 @@ def _beat(state: State) -> bool:
     c, rules = state.clock[0], state.rules[0]
     now = np.floor(c.now)
     c.beat += 1.0
+    if now >= next_forgotten(state):
+        c.forgotten += 1
+        changes(state)
     if now - c.last_full >= rules.sched_interval:
         c.last_full = c.last_pass = now
         c.asked = 0
@@ -97,7 +102,7 @@ def _arrive(state: State) -> None:
 def _jump(state: State, something: float) -> None:
     """Jump over what repeats itself, if no job can start before something happens."""
     c = state.clock[0]
-    until = something
+    until = min(something, next_forgotten(state))
     if c.pending:
         if c.wake < np.inf:
             until = min(until, c.quiet)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.slurm.nodes import Words
-from onega.kernels.types import Ints, Records
+from onega.kernels.types import Floats, Ints, Records
 
 PENDING, RUNNING, COMPLETING, RELEASED, OVER = 1, 2, 3, 4, 5
 """States of a job; RELEASED: its nodes are idle again, which slurmctld hasn't noticed yet."""
@@ -56,6 +56,8 @@ RULES = record(
     sched_interval=REAL,
     batch_sched_delay=REAL,
     queue_depth=WHOLE,
+    min_job_age=REAL,
+    forget_every=REAL,
     weight_age=REAL,
     weight_size=REAL,
     max_age=REAL,
@@ -72,6 +74,9 @@ CLOCK = record(
     last_cycle=REAL,
     asked=WHOLE,
     changed=REAL,
+    forget_grid=REAL,
+    forgotten=WHOLE,
+    to_forget=WHOLE,
     arrived=WHOLE,
     pending=WHOLE,
     active=WHOLE,
@@ -89,7 +94,8 @@ CLOCK = record(
 )
 """The time; the next beat of the background loop and the next waking of the backfill cycle; when
 passes and cycles last were; whether a pass was asked for; when anything last changed;
-numbers of jobs. How many of the queue the plan has (−1: it is void), whether free nodes are
+a second at which old jobs are looked for, how many seconds of ``forget`` are over and how many
+there are; numbers of jobs. How many of the queue the plan has (−1: it is void), whether free nodes are
 planned for one of them, and whether one has to wait for what is planned for another. Then what
 saves work: until when cycles start no job, and how the loops stood at an earlier full pass."""
 
@@ -132,7 +138,8 @@ class State(NamedTuple):
 
     ``queue``: pending jobs in the order of submission; ``active``: jobs from their start until
     their release is noticed, in the order of starts; ``idle``, ``completing``, ``every``: sets of
-    nodes; ``held[j]``: job j's nodes; ``plan``: the last backfill cycle's.
+    nodes; ``held[j]``: job j's nodes; ``forget``: seconds at which jobs that ended long ago are
+    forgotten; ``plan``: the last backfill cycle's.
     """
 
     rules: Records
@@ -144,4 +151,5 @@ class State(NamedTuple):
     completing: Words
     held: npt.NDArray[np.uint64]
     every: Words
+    forget: Floats
     plan: Plan

@@ -29,6 +29,9 @@ BEAT, CYCLE = 0.5, 0.25
 """Where in the second the background loop beats and the backfill cycle wakes, if not drawn."""
 
 
+LEAST_FORGET, MOST_FORGET = 10, 60
+"""Bounds of the seconds between two looks for jobs that ended ``min_job_age`` ago."""
+
 FARTHEST = 2.0**50
 """Seconds that a run may come to: to these, one second and its fraction can be added."""
 
@@ -256,6 +259,7 @@ def _make_state(
         np.zeros(words, np.uint64),
         np.zeros((jobs.size, words), np.uint64),
         every,
+        np.zeros(jobs.size),
         plan,
     )
 
@@ -290,7 +294,14 @@ def _make_rules(procs: int, nodes: int, parameters: SlurmParameters) -> npt.NDAr
     rules["bf_interval"] = parameters.bf_interval if parameters.backfill else np.inf
     rules["bf_window"] = 60.0 * parameters.bf_window
     rules["queue_depth"] = parameters.default_queue_depth
+    rules["min_job_age"] = parameters.min_job_age
+    rules["forget_every"] = _forget_every(parameters)
     return rules
+
+
+def _forget_every(parameters: SlurmParameters) -> int:
+    """Return the seconds between two looks for jobs that ended long ago, as slurmctld has them."""
+    return max(LEAST_FORGET, min(MOST_FORGET, parameters.min_job_age))
 
 
 def _make_clock(first: float, parameters: SlurmParameters, rng: Rng) -> npt.NDArray[np.void]:
@@ -304,6 +315,7 @@ def _make_clock(first: float, parameters: SlurmParameters, rng: Rng) -> npt.NDAr
     clock["wake"] = second - 1 + phase[1] if parameters.backfill else np.inf
     clock["last_full"] = second - np.floor(phase[2] * max(parameters.sched_interval, 1))
     clock["last_pass"] = clock["last_full"]
+    clock["forget_grid"] = second - np.floor(phase[2] * _forget_every(parameters))
     clock["last_cycle"] = second - parameters.bf_interval
     clock["planned"], clock["quiet"], clock["remember"] = -1, -np.inf, 1
     return clock
