@@ -351,6 +351,17 @@ def test_laws_of_overheads_are_found_again():
     assert fit_law([-1.0, 1.0]).mean == 0.5
 
 
+def test_a_few_long_durations_do_not_make_the_law():
+    """One in a hundred is ten times as long: by its moments the law would have a shape of 0.7."""
+    values = np.random.default_rng(6).gamma(4.0, 0.05, 4000)
+    values[::100] *= 10.0
+    mean, variance = values.mean(), values.var()
+    assert mean**2 / variance < 1.0
+    law = fit_law(values)
+    assert law.mean == pytest.approx(mean)
+    assert 2.5 < law.shape < 4.0
+
+
 def test_the_release_is_a_line_in_the_width_with_a_spread():
     rng = np.random.default_rng(4)
     width = np.repeat([1, 2, 4, 8, 16, 32], 400)

@@ -95,8 +95,8 @@ CLOCK = record(
 """The time; the next beat of the background loop and the next waking of the backfill cycle; when
 passes and cycles last were; whether a pass was asked for; when anything last changed;
 a second at which old jobs are looked for, how many seconds of ``forget`` are over and how many
-there are; numbers of jobs. How many of the queue the plan has (−1: it is void), whether free nodes are
-planned for one of them, and whether one has to wait for what is planned for another. Then what
+there are; numbers of jobs. How many of the queue the plan has (−1: it is void), whether free nodes
+are planned for one of them, and whether one has to wait for what is planned for another. Then what
 saves work: until when cycles start no job, and how the loops stood at an earlier full pass."""
 
 
