@@ -10,13 +10,7 @@ import typer
 from onega.cli.console import emit, emit_table, progress, remark
 from onega.cli.options import JsonOption, option
 
-
-def register(app: typer.Typer) -> None:
-    """Add the group of commands."""
-    group = typer.Typer(help="Logs of the Parallel Workloads Archive.", no_args_is_help=True)
-    group.command("list")(list_logs)
-    group.command("get")(get)
-    app.add_typer(group, name="archive")
+HELP = "Logs of the Parallel Workloads Archive."
 
 
 def list_logs(*, json: JsonOption = False) -> None:
@@ -67,3 +61,6 @@ def get(
         )
     numbers = {"name": log.name, "path": str(path), "bytes": path.stat().st_size}
     emit(numbers, lambda made: print(made["path"]), json=json)
+
+
+COMMANDS = {"list": list_logs, "get": get}

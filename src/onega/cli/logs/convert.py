@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onega.cli.console import emit, fail, remark
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
@@ -22,11 +21,6 @@ from onega.core.errors import suggest
 if TYPE_CHECKING:
     from onega.core.workload.report import Report
     from onega.core.workload.workload import Workload
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("convert")(grouped(convert))
 
 
 def convert(

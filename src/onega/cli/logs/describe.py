@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import FigurePage, emit, fail, remark
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
@@ -23,11 +22,6 @@ from onega.cli.options import (
 if TYPE_CHECKING:
     from onega.core.workload.workload import Workload
     from onega.traces.description import Description
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("describe")(grouped(describe))
 
 
 def describe(

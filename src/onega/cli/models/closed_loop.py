@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import emit, emit_table, progress, remark_report
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
@@ -52,11 +51,6 @@ DiscouragementOption = Annotated[
     ),
 ]
 _SHOWN = ("jobs", "mean_wait", "p95_wait", "mean_bounded_slowdown", "utilisation")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("closed-loop")(grouped(closed_loop))
 
 
 def closed_loop(

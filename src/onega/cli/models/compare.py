@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import FigurePage, emit, emit_table, progress, remark
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
@@ -58,11 +57,6 @@ _MEASURED = {
     "copied_excess": "copied\nexcess",
 }
 """What --waits and --privacy add."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("compare")(grouped(compare))
 
 
 def compare(

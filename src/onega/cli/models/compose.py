@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from onega.models.base import WorkloadModel
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="compose")(compose)
-
-
 def _part(flag: str, what: str) -> typer.models.OptionInfo:
     option: typer.models.OptionInfo = typer.Option(
         flag, metavar="MODEL.json", help=f"Take {what} from this model."

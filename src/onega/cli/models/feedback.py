@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onega.cli.console import FigurePage, emit, emit_table, out, progress, remark_report
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
@@ -50,11 +49,6 @@ PolicyOption = Annotated[
     str, typer.Option("--policy", metavar="P", help="With --regulation: fcfs, easy, …")
 ]
 FiguresOption = Annotated[Path | None, figures_option("feedback")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("feedback")(grouped(feedback))
 
 
 def feedback(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import emit, emit_table, progress, remark
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
@@ -22,11 +21,6 @@ from onega.models import MODELS
 
 if TYPE_CHECKING:
     from onega.models.base import WorkloadModel
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("fit")(grouped(fit))
 
 
 def fit(

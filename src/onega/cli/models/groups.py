@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import FigurePage, emit, emit_table, remark
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
@@ -26,11 +25,6 @@ GroupsOption = Annotated[
     typer.Option("--groups", "-k", metavar="K", min=1, help="How many; suggested by default."),
 ]
 FiguresOption = Annotated[Path | None, figures_option("groups")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("groups")(grouped(groups))
 
 
 def groups(

@@ -8,14 +8,8 @@ from typing import Annotated
 import typer
 
 from onega.cli.console import emit, remark
-from onega.cli.grouping import grouped
 from onega.cli.options import JsonOption, ReadOptions, SeedOption, TraceArgument, read_trace
 from onega.core.errors import ModelError
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("recover")(grouped(recover))
 
 
 def recover(

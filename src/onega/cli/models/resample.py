@@ -8,13 +8,7 @@ from typing import Annotated
 import typer
 
 from onega.cli.console import emit, remark
-from onega.cli.grouping import grouped
 from onega.cli.options import JsonOption, ProcsOption, ReadOptions, SeedOption, TraceArgument
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("resample")(grouped(resample))
 
 
 def resample(

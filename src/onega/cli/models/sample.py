@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 UNIQUE = ("avoid", "keep")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="sample")(sample)
-
-
 def sample(
     model: Annotated[
         Path,

@@ -19,7 +19,6 @@ from onega.cli.console import (
     remark_report,
     say,
 )
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     OverheadsOption,
@@ -47,11 +46,6 @@ SecondsOption = Annotated[
     float | None,
     option("--reference", "SECONDS", "P_ideal: up to here a model is adequate.", min=0),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("adequacy")(grouped(adequacy))
 
 
 def adequacy(

@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("golden")(golden)
-
-
 def golden(
     trace: TraceArgument,
     *,

@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from onega.core.workload.workload import Workload
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="virtual")(virtual)
-
-
 def virtual(
     trace: TraceArgument,
     procs: Annotated[int, option("--procs", "C", "Virtual processors.", min=1)],

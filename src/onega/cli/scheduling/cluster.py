@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import emit, out, remark
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ReadOptions,
@@ -26,15 +25,9 @@ if TYPE_CHECKING:
     from onega.core.machine.cluster import Cluster
     from onega.simulation.machine.fit import Misfit
 
+HELP = "Describe a machine in a file."
+
 DOES_NOT_FIT = 2
-
-
-def register(app: typer.Typer) -> None:
-    """Add the group of commands."""
-    group = typer.Typer(help="Describe a machine in a file.", no_args_is_help=True)
-    group.command("init")(init)
-    group.command("check")(grouped(check))
-    app.add_typer(group, name="cluster")
 
 
 def init(
@@ -118,3 +111,6 @@ def _screen(numbers: dict[str, Any], found: Sequence[Misfit]) -> None:
     for one in found:
         many = f"{len(one.jobs):,} of {jobs:,} jobs"
         console.print(f"{many}: {one.why}{name_some(one.jobs)}", soft_wrap=True, markup=False)
+
+
+COMMANDS = {"init": init, "check": check}

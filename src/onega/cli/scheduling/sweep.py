@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import FigurePage, emit, emit_table, remark, warnings_as_remarks
-from onega.cli.grouping import grouped
 from onega.cli.options import JsonOption, figures_option, option
 from onega.cli.scheduling.experiment_options import WorkerOptions
 from onega.cli.scheduling.run_progress import runs_progress
@@ -29,11 +28,6 @@ MEASURES = ("mean_wait", "p95_wait", "mean_bounded_slowdown", "utilisation", "en
 
 SHOWN = 5
 """Problems that are named one by one."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("sweep")(grouped(sweep))
 
 
 def sweep(

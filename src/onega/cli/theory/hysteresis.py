@@ -41,11 +41,6 @@ IdleOption = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("hysteresis")(hysteresis)
-
-
 def hysteresis(
     procs: ProcsOption,
     arrival_rate: ArrivalRateOption,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import FigurePage, emit, emit_table, remark_report, say
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ReadOptions,
@@ -74,11 +73,6 @@ CheckOption = Annotated[
     bool, typer.Option("--check", help="Also simulate the system, beside the formulas.")
 ]
 FiguresOption = Annotated[Path | None, figures_option("limits")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("limits")(grouped(limits))
 
 
 def limits(

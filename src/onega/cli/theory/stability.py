@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import FigurePage, emit, emit_table, progress, remark_report, say
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ReadOptions,
@@ -74,11 +73,6 @@ WaitingOption = Annotated[
 DrawsOption = Annotated[int, typer.Option(help="For montecarlo: sample size.")]
 ConfidenceOption = Annotated[float, typer.Option(help="Level of the intervals.")]
 FiguresOption = Annotated[Path | None, figures_option("stability")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("stability")(grouped(stability))
 
 
 def stability(

@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
-
 from onega.cli.console import emit, emit_table, remark, say
 from onega.cli.options import JsonOption, folder_that_can_be, option
 from onega.core.units import humanise_seconds
@@ -41,11 +39,6 @@ TRY: Final = (
     "onega simulate YOUR_LOG --policy easy --figures figures",
     "onega report YOUR_LOG -o report.html",
 )
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("demo")(demo)
 
 
 def demo(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onega.cli.console import emit, progress, remark
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
@@ -28,11 +27,6 @@ if TYPE_CHECKING:
     from onega.report.site import SiteReport
 
 FORMATS = ("html", "md")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("report")(grouped(report))
 
 
 def report(

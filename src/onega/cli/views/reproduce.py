@@ -50,18 +50,6 @@ HELP = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(no_args_is_help=True, help=HELP)
-    group.command(name="song")(song)
-    group.command(name="rumyantsev-2014")(rumyantsev_2014)
-    group.command(name="rumyantsev-2018")(rumyantsev_2018)
-    group.command(name="limits")(limits)
-    group.command(name="adequacy")(adequacy)
-    group.command(name="models")(models)
-    app.add_typer(group, name="reproduce")
-
-
 def song(
     traces: LogsArgument = None,
     output: OutputOption = None,
@@ -333,3 +321,13 @@ def _emit_table(table: PrintedTable) -> None:
     title = f"{table.label}: {table.title}{' (ours / printed)' if printed else ''}"
     emit_table(title, rows, table.columns)
     say(*(f"  • {note}" for note in table.notes))
+
+
+COMMANDS = {
+    "song": song,
+    "rumyantsev-2014": rumyantsev_2014,
+    "rumyantsev-2018": rumyantsev_2018,
+    "limits": limits,
+    "adequacy": adequacy,
+    "models": models,
+}

@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 PORT = 8642
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("serve")(serve)
-
-
 def serve(
     *,
     port: Annotated[int, option("--port", "N", "0: any free one.", min=0, max=65535)] = PORT,

@@ -17,7 +17,6 @@ from onega.cli.console import (
     remark_report,
     warnings_as_remarks,
 )
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ReadOptions,
@@ -38,11 +37,6 @@ if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
     from onega.core.schedule.window import Window
     from onega.core.workload.workload import Workload
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("simulate")(grouped(simulate))
 
 
 def simulate(
