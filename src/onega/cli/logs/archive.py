@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from onega.cli.console import emit, emit_table, progress, remark
-from onega.cli.options import JsonOption, option
+from onega.cli.options import JsonOption, argument, option
 
 HELP = "Logs of the Parallel Workloads Archive."
 
@@ -36,7 +34,7 @@ def _screen(_: object) -> None:
 
 
 def get(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A log's name, as KTH-SP2.")],
+    name: Annotated[str, argument("NAME", "A log's name, as KTH-SP2.")],
     *,
     base_url: Annotated[
         str | None,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit, out, remark
+from onega.cli.console import emit, out, remark, remark_report
 from onega.cli.options import (
     JsonOption,
     ReadOptions,
     TraceArgument,
+    argument,
     option,
-    remark_findings,
 )
 from onega.core.errors import MachineError, SimulationError, name_some
 
@@ -31,9 +31,9 @@ DOES_NOT_FIT = 2
 
 
 def init(
-    file: Annotated[
-        Path, typer.Argument(metavar="[FILE]", help="Where to write; cluster.toml by default.")
-    ] = Path("cluster.toml"),
+    file: Annotated[Path, argument("[FILE]", "Where to write; cluster.toml by default.")] = Path(
+        "cluster.toml"
+    ),
     *,
     json: JsonOption = False,
 ) -> None:
@@ -52,7 +52,7 @@ def init(
 
 
 def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A cluster file.")],
+    file: Annotated[Path, argument("FILE", "A cluster file.")],
     trace: TraceArgument,
     *,
     demands: Annotated[
@@ -82,7 +82,7 @@ def check(
     except SimulationError as error:
         raise MachineError(f"{file}: {error}") from None
     jobs, report = simulable(log)
-    remark_findings(str(trace), report)
+    remark_report(report, trace)
     found = find_misfits(jobs, machine, demands=wants)
     numbers = _numbers(machine, len(jobs), found)
     emit(numbers, partial(_screen, found=found), json=json)
