@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -155,7 +154,7 @@ def _first(result: Adequacy | SiteAdequacy) -> Adequacy:
     return result if isinstance(result, Adequacy) else result.results[result.best]
 
 
-KINDS: Final[dict[str, Callable[..., go.Figure]]] = {
+KINDS: Final = {
     "along": along,
     "waits": waits,
     "distribution": distribution,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, Final
 
 import plotly.graph_objects as go
@@ -64,4 +63,4 @@ def _drawn(row: dict[str, Any]) -> list[float]:
     return [min(max(end, _RANGE[0]), _RANGE[1]) for end in known]
 
 
-KINDS: Final[dict[str, Callable[[Any], go.Figure]]] = {"waits": waits}
+KINDS: Final = {"waits": waits}

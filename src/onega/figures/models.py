@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -76,7 +75,7 @@ def transitions(model: Any) -> go.Figure:  # noqa: ANN401
     return styled(figure, "Transitions of the run-time chain", height=560)
 
 
-KINDS: Final[dict[str, Callable[..., go.Figure]]] = {
+KINDS: Final = {
     "jobs": jobs,
     "week": week,
     "transitions": transitions,

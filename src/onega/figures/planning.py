@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import plotly.graph_objects as go
@@ -123,4 +122,4 @@ def _percent(result: Plan) -> str:
     return f"{100 * (result.confidence or 0):g} %"
 
 
-KINDS: Final[dict[str, Callable[..., go.Figure]]] = {"curve": curve}
+KINDS: Final = {"curve": curve}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -133,7 +133,7 @@ def _note(result: Replicates) -> str:
     return f"{len(result)} {kind}, the same for every policy; bars: {bars}"
 
 
-KINDS: Final[dict[str, Callable[..., go.Figure]]] = {
+KINDS: Final = {
     "intervals": intervals,
     "differences": differences,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -154,7 +153,7 @@ def _name_ends(figure: go.Figure, result: TradeOff, x: Any, y: Any) -> None:  # 
         )
 
 
-KINDS: Final[dict[str, Callable[..., go.Figure]]] = {
+KINDS: Final = {
     "front": front,
     "bands": bands,
     "changes": changes,
