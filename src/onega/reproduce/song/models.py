@@ -61,16 +61,13 @@ def models_chapter(
     """Fit, draw ``replicates`` samples as long as the log, compare; ``every``: all models."""
     variants = ALL_MODELS if every else THESIS_MODELS
     found: dict[str, ModelComparison] = {}
-    done = 0
-    for log in logs:
-        start = done
+    for place, log in enumerate(logs):
 
-        def tell(count: float, start: int = start) -> None:
+        def tell(share: float, before: int = place) -> None:
             if progress is not None:
-                progress((start + count) / (len(logs) * len(variants) * replicates))
+                progress((before + share) / len(logs))
 
         found[log.name] = _compare(log, variants, replicates, seed, tell)
-        done += len(variants) * replicates
     drawn = {name: _by_model(result.rows) for name, result in found.items()}
     tables = [static(drawn, logs, replicates), correlation(drawn, logs), memory(drawn, logs)]
     items: list[PrintedTable | PrintedFigure] = [*tables]
