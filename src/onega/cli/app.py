@@ -18,6 +18,7 @@ import typer
 from onega import __version__
 from onega.cli.console import be_quiet, fail, remark, say_compiling
 from onega.cli.examples import epilog
+from onega.cli.grouping import grouped
 from onega.core.errors import OnegaError
 from onega.kernels import compile_events as news
 
@@ -51,8 +52,9 @@ FOLDERS: dict[str, str] = {
 }
 """Heading → folder of `onega.cli` that has a module for each of its commands.
 
-Each module has a function ``register(app)``. It imports what computes inside its functions, so that
-``onega --help`` doesn't wait for a compiler.
+The module of a command has a function of the command's name; that of a group has ``HELP`` and
+``COMMANDS``. They import what computes inside their functions, so that ``onega --help`` doesn't
+wait for a compiler.
 """
 
 STOPPED = 130
@@ -89,9 +91,21 @@ def make_app() -> typer.Typer:
 
     for heading, names in PANELS.items():
         for name in names:
-            module = f"onega.cli.{FOLDERS[heading]}.{name.replace('-', '_')}"
-            import_module(module).register(app)
+            _register(app, name, FOLDERS[heading])
     return app
+
+
+def _register(app: typer.Typer, name: str, folder: str) -> None:
+    """Add the command, or the group of commands, of one module."""
+    word = name.replace("-", "_")
+    module = import_module(f"onega.cli.{folder}.{word}")
+    if not hasattr(module, "COMMANDS"):
+        app.command(name)(grouped(getattr(module, word)))
+        return
+    group = typer.Typer(help=module.HELP, no_args_is_help=True)
+    for inner, command in module.COMMANDS.items():
+        group.command(inner)(grouped(command))
+    app.add_typer(group, name=name)
 
 
 def make_command() -> Any:  # noqa: ANN401

@@ -7,6 +7,8 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeVar
@@ -17,9 +19,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from onega.core.json_safe import json_safe
+from onega.core.plotting import Plottable
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import ProgressColumn
 
     from onega.core.workload.report import Report
 
@@ -72,10 +75,10 @@ def say_compiling() -> None:
         remark("compiling what this needs; once on this machine, a minute or two at most")
 
 
-def remark_report(report: Report) -> None:
-    """Say on stderr, a line a rule, what was changed or left out."""
+def remark_report(report: Report, path: str | Path | None = None) -> None:
+    """Say on stderr, a line a rule, what was changed or left out, and of which file if named."""
     for finding in report:
-        remark(str(finding))
+        remark(f"{finding}" if path is None else f"{path}: {finding}")
 
 
 class HasSummary(Protocol):
@@ -85,23 +88,16 @@ class HasSummary(Protocol):
         """Return the numbers."""
 
 
-class HasFigures(Protocol):
-    """A result that draws figures of several kinds."""
-
-    def figure_kinds(self) -> Iterable[str]:
-        """Name the kinds that it can draw."""
-
-    def plot(self, kind: Any) -> Any:  # noqa: ANN401
-        """Draw one of them."""
-
-
 class FigurePage(NamedTuple):
-    """Figures that ``--figures DIR`` asks for: a result's own, or those that ``draw`` makes."""
+    """Figures that ``--figures DIR`` asks for: those of a result, or those that ``draw`` makes.
+
+    Of a result its figures' module draws what it can (``draw_all``), or else one of each kind.
+    """
 
     folder: Path | None
     name: str
     title: str
-    draw: HasFigures | Callable[[], Mapping[str, Any]]
+    draw: Plottable | Callable[[], Mapping[str, Any]]
 
     def write(self) -> None:
         """Write the page, if there is a folder for it and anything to draw."""
@@ -109,11 +105,19 @@ class FigurePage(NamedTuple):
             return
         from onega.figures.export import write_html
 
-        made = self.draw
-        drawn = made() if callable(made) else {one: made.plot(one) for one in made.figure_kinds()}
+        drawn = self.draw() if callable(self.draw) else draw_all(self.draw)
         if drawn:
             path = write_html(drawn, self.folder / f"{self.name}.html", title=self.title)
             remark(f"{len(drawn)} figures in {path}")
+
+
+def draw_all(result: Plottable) -> Mapping[str, Any]:
+    """Draw the figures of a result by name."""
+    module = import_module(f"onega.figures.{result.FIGURES}")
+    if hasattr(module, "draw_all"):
+        drawn: Mapping[str, Any] = module.draw_all(result)
+        return drawn
+    return {kind: result.plot(kind) for kind in result.figure_kinds()}
 
 
 Given = TypeVar("Given", bound=HasSummary | Mapping[str, Any])
@@ -195,23 +199,28 @@ def progress(description: str, total: float | None = None) -> Iterator[Any]:
 
     Yields a function of the amount done so far.
     """
-    console = err()
-    if _quiet or not console.is_terminal:
+    if _quiet or not err().is_terminal:
         yield lambda done: None
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import TextColumn, TimeRemainingColumn
 
-    bar: Progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-    )
-    with bar:
-        task: TaskID = bar.add_task(description, total=total)
-        yield lambda done: bar.update(task, completed=done)
+    columns = TextColumn("{task.percentage:>3.0f}%"), TimeRemainingColumn()
+    with bar(description, *columns, total=total) as update:
+        yield lambda done: update(completed=done)
+
+
+@contextmanager
+def bar(
+    description: str,
+    *columns: ProgressColumn,
+    **fields: Any,  # noqa: ANN401
+) -> Iterator[Callable[..., None]]:
+    """Show a bar and, behind it, columns of Rich; yields what updates its task."""
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    first = TextColumn("{task.description}"), BarColumn()
+    with Progress(*first, *columns, console=err(), transient=True) as shown:
+        yield partial(shown.update, shown.add_task(description, **fields))
 
 
 @contextmanager

@@ -9,30 +9,40 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import remark
+from onega.cli.console import remark_report
 from onega.core.errors import SimulationError
 from onega.core.units import duration
 
 if TYPE_CHECKING:
-    from onega.core.workload.report import Report
     from onega.core.workload.workload import Workload
     from onega.traces.assembling import Rows
 
 
 def option(
-    flag: str,
+    flags: str,
     metavar: str,
     help: str,
     panel: str | None = None,
     **more: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
-    """Make an option that takes a value, under a heading of the help if one is given."""
-    return typer.Option(flag, metavar=metavar, help=help, rich_help_panel=panel, **more)
+    """Make an option that takes a value; ``flags`` are its names, e.g. ``"-o --out"``.
+
+    It stands under a heading of the help if one is given.
+    """
+    return typer.Option(*flags.split(), metavar=metavar, help=help, rich_help_panel=panel, **more)
 
 
-TraceArgument = Annotated[
-    Path, typer.Argument(metavar="TRACE", help="A job log (SWF, sacct, PBS, CSV, Parquet, …).")
-]
+def flag(name: str, help: str, panel: str | None = None) -> Any:  # noqa: ANN401
+    """Make an option that is there or isn't."""
+    return typer.Option(name, help=help, rich_help_panel=panel)
+
+
+def argument(metavar: str, help: str, **more: Any) -> Any:  # noqa: ANN401
+    """Make what is given by its place."""
+    return typer.Argument(metavar=metavar, help=help, **more)
+
+
+TraceArgument = Annotated[Path, argument("TRACE", "A job log (SWF, sacct, PBS, CSV, Parquet, …).")]
 FromOption = Annotated[
     str | None,
     option("--from", "FORMAT", "The log's format, if not found from content."),
@@ -69,7 +79,7 @@ OverheadsOption = Annotated[
         "onega virtual, or laws: 'completion=gamma(mean=2, sd=1); release=1s'.",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+JsonOption = Annotated[bool, flag("--json", "Print one JSON object.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +98,15 @@ class ReadOptions:
 
         ``procs``, if given, is the machine's size whatever the log says.
         """
-        return read_trace(
-            path,
-            format=self.from_format,
-            map_file=self.map_file,
-            columns=self.column,
-            timezone=self.timezone,
-            procs=procs,
-            rows=rows,
-        )
+        from onega.traces.reading import read
+        from onega.traces.tables.mapping import column_map, with_flags
+
+        mapping = None
+        if self.map_file is not None or self.column:
+            mapping = with_flags(column_map(self.map_file), self.column or ())
+        log = read(path, self.from_format, columns=mapping, timezone=self.timezone, rows=rows)
+        remark_report(log.meta.report, path)
+        return log if procs is None else log.with_machine(procs, log.meta.nodes)
 
 
 def figures_option(page: str) -> Any:  # noqa: ANN401
@@ -126,6 +136,11 @@ def file_that_can_be(file: Path | None) -> Path | None:
     return file
 
 
+def flag_of(name: str) -> str:
+    """Write the name of an argument as the flag that gives it."""
+    return f"--{name.replace('_', '-')}"
+
+
 def names_in(text: str) -> list[str]:
     """Split a list that commas separate."""
     return [name.strip() for name in text.split(",") if name.strip()]
@@ -137,34 +152,3 @@ def seconds_of(flag: str, text: str) -> float:
         return duration(text)
     except ValueError as error:
         raise SimulationError(f"{flag}: {error}") from None
-
-
-def read_trace(
-    path: str | Path,
-    *,
-    format: str | None = None,
-    map_file: str | Path | None = None,
-    columns: list[str] | None = None,
-    timezone: str | None = None,
-    procs: int | None = None,
-    rows: Rows = "finished",
-) -> Workload:
-    """Read a log; say on stderr what was changed or left out.
-
-    ``procs``, if given, is the machine's size whatever the log says.
-    """
-    from onega.traces.reading import read
-    from onega.traces.tables.mapping import column_map, with_flags
-
-    mapping = None
-    if map_file is not None or columns:
-        mapping = with_flags(column_map(map_file), columns or ())
-    workload = read(path, format, columns=mapping, timezone=timezone, rows=rows)
-    remark_findings(str(path), workload.meta.report)
-    return workload if procs is None else workload.with_machine(procs, workload.meta.nodes)
-
-
-def remark_findings(path: str, report: Report) -> None:
-    """Say on stderr, a line a rule, what was changed or left out of which file."""
-    for finding in report:
-        remark(f"{path}: {finding}")

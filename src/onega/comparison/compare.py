@@ -144,11 +144,9 @@ class Comparison(Plottable):
         """Return one row per figure: real beside synthetic, and the distance where there is one."""
         flat = self.summary()
         names = [key[: -len("_real")] for key in flat if key.endswith("_real")]
-        distances = {"procs": "ks_procs", "runtime": "ks_runtime", "gap": "ks_gap"}
         rows = [(name, flat[f"{name}_real"], flat[f"{name}_synthetic"]) for name in names]
-        rows += [(key, None, flat[key]) for key in distances.values()]
-        rows += [(key, None, flat[key]) for key in ("ks_estimate", "d_sa", "hourly_distance")]
-        own = [key for key in flat if key.endswith("_ratio") or key.startswith("privacy_")]
+        own = ["ks_procs", "ks_runtime", "ks_gap", "ks_estimate", "d_sa", "hourly_distance"]
+        own += [key for key in flat if key.endswith("_ratio") or key.startswith("privacy_")]
         rows += [(key, None, flat[key]) for key in own]
         schema = {"measure": pl.String, "real": pl.Float64, "synthetic": pl.Float64}
         return pl.DataFrame(

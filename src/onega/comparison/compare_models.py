@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-import numpy as np
 import polars as pl
 from numpy.random import SeedSequence
 
@@ -68,8 +67,10 @@ class ModelComparison(Plottable):
             pl.col("value").abs().median().alias("median_abs"),
             pl.len().alias("replicates"),
         )
+        from scipy.stats import t
+
         half = [
-            _t_half(n) * sd / math.sqrt(n) if n > 1 and sd is not None else math.nan
+            float(t.ppf(0.975, n - 1)) * sd / math.sqrt(n) if sd is not None else math.nan
             for n, sd in zip(stats["replicates"], stats["sd"], strict=True)
         ]
         width = pl.Series("half", half, dtype=pl.Float64)
@@ -173,9 +174,3 @@ def _fitted(
         return models
     checked_names(models)
     return {name: MODELS[name].fit(log, rng=child(seed, 0, i)) for i, name in enumerate(models)}
-
-
-def _t_half(n: int) -> float:
-    from scipy.stats import t
-
-    return float(t.ppf(0.975, n - 1)) if n > 1 else np.nan

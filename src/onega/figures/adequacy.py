@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from onega.comparison.adequacy.adequacy import Adequacy
 from onega.core.units import humanise_seconds
 from onega.figures.theme import (
     BLUE,
@@ -24,7 +24,6 @@ from onega.figures.theme import (
 )
 
 if TYPE_CHECKING:
-    from onega.comparison.adequacy.adequacy import Adequacy
     from onega.comparison.adequacy.site import SiteAdequacy
 
 _POINTS: Final = 20_000
@@ -148,18 +147,14 @@ def _seconds(value: float) -> str:
 
 
 def _named(result: Adequacy | SiteAdequacy) -> dict[str, Adequacy]:
-    from onega.comparison.adequacy.adequacy import Adequacy
-
     return {result.names[1]: result} if isinstance(result, Adequacy) else dict(result.results)
 
 
 def _first(result: Adequacy | SiteAdequacy) -> Adequacy:
-    from onega.comparison.adequacy.adequacy import Adequacy
-
     return result if isinstance(result, Adequacy) else result.results[result.best]
 
 
-KINDS: Final[dict[str, Callable[..., go.Figure]]] = {
+KINDS: Final = {
     "along": along,
     "waits": waits,
     "distribution": distribution,

@@ -10,7 +10,7 @@ from plotly.subplots import make_subplots
 
 from onega.core.workload.chains import autocorrelations
 from onega.core.workload.distances import ks_distance
-from onega.figures.overview import overview
+from onega.figures.overview import MARKS, overview
 from onega.figures.series import distribution
 from onega.figures.theme import COLOURS, INK, axis, power_axis, styled, time_axis
 
@@ -41,10 +41,8 @@ def cdf(result: Comparison | ModelComparison) -> go.Figure:
     figure.update_xaxes(nticks=8, tickangle=0, col=1)
     figure.update_xaxes(time_axis("run time"), col=2)
     figure.update_xaxes(time_axis("gap between submissions"), col=3)
-    # Three panels side by side have no room for every mark.
-    marks = {"tickvals": [1, 60, 3600, 86400], "ticktext": ["1 s", "1 min", "1 h", "1 d"]}
     for column in (2, 3):
-        figure.update_xaxes(marks, col=column)
+        figure.update_xaxes(MARKS, col=column)
     figure.update_yaxes({**axis("jobs at most so large", "%"), "range": [0, 101]}, col=1)
     note = None
     if len(others) == 1:

@@ -26,17 +26,17 @@ def runtimes(description: Description) -> go.Figure:
     """Histogram of run times on a logarithmic scale (Fig. 2.5)."""
     bins = _section(description, "shape", "runtime").runtimes
     figure = go.Figure(
-        go.Bar(
-            x=[(one.low * one.high) ** 0.5 for one in bins],
-            y=[100 * one.share for one in bins],
-            width=[one.high - one.low for one in bins],
-            offset=[one.low - (one.low * one.high) ** 0.5 for one in bins],
-            marker={"color": BLUE, "line": {"color": "white", "width": 1}},
-            customdata=[
+        bars(
+            [(one.low * one.high) ** 0.5 for one in bins],
+            [100 * one.share for one in bins],
+            "%{customdata[0]} to %{customdata[1]}: %{customdata[2]:,} jobs (%{y:.1f} %)",
+            extra=[
                 (humanise_seconds(one.low), humanise_seconds(one.high), one.jobs) for one in bins
             ],
-            hovertemplate="%{customdata[0]} to %{customdata[1]}: %{customdata[2]:,} jobs "
-            "(%{y:.1f} %)<extra></extra>",
+            gap=1,
+            width=[one.high - one.low for one in bins],
+            offset=[one.low - (one.low * one.high) ** 0.5 for one in bins],
+            showlegend=None,
         )
     )
     figure.update_xaxes(theme.time_axis("run time"))
@@ -56,18 +56,18 @@ def widths(description: Description) -> go.Figure:
         rows = [one for one in shape.widths if (one.width & (one.width - 1) == 0) is powers]
         if not rows:
             continue
-        figure.add_bar(
-            x=[one.width for one in rows],
-            y=[100 * one.share for one in rows],
+        trace = bars(
+            [one.width for one in rows],
+            [100 * one.share for one in rows],
+            "%{x} processors: %{customdata:,} jobs (%{y:.2f} %)",
+            colour=colour,
+            name=name,
+            extra=[one.jobs for one in rows],
             # Equally thick on the logarithmic axis.
             width=[one.width * (STICK - 1 / STICK) for one in rows],
             offset=[one.width * (1 / STICK - 1) for one in rows],
-            name=name,
-            showlegend=True,
-            marker={"color": colour, "line": {"width": 0}},
-            customdata=[one.jobs for one in rows],
-            hovertemplate="%{x} processors: %{customdata:,} jobs (%{y:.2f} %)<extra></extra>",
         )
+        figure.add_trace(trace)
     ends = math.log10(shape.widths[0].width / 1.3), math.log10(shape.widths[-1].width * 1.3)
     between = (shape.widths[0].width, shape.widths[-1].width)
     figure.update_xaxes(theme.power_axis("width", "processors", between), range=ends)
@@ -313,19 +313,12 @@ def _class_label(power: float, widest: int | None) -> str:
 
 def _time_class_bars(rows: Any, heights: list[float], value: str) -> go.Bar:  # noqa: ANN401
     """Draw bars over classes [2^k, 2^(k+1)) seconds of a logarithmic axis."""
-    return go.Bar(
-        x=[row.power for row in rows],
-        y=heights,
-        width=[row.power for row in rows],
-        offset=0,
-        marker={"color": BLUE, "line": {"color": "white", "width": 1.5}},
-        customdata=[
-            (humanise_seconds(row.power), humanise_seconds(2 * row.power), row.jobs) for row in rows
-        ],
-        hovertemplate=f"%{{customdata[0]}} to %{{customdata[1]}}: {value} "
-        "(%{customdata[2]:,} jobs)<extra></extra>",
-        showlegend=False,
-    )
+    powers = [row.power for row in rows]
+    told = [
+        (humanise_seconds(row.power), humanise_seconds(2 * row.power), row.jobs) for row in rows
+    ]
+    hover = f"%{{customdata[0]}} to %{{customdata[1]}}: {value} (%{{customdata[2]:,}} jobs)"
+    return bars(powers, heights, hover, extra=told, gap=1.5, width=powers, offset=0)
 
 
 def _cycle(slots: Any, title: str, label: str) -> go.Figure:  # noqa: ANN401

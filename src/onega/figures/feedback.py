@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import plotly.graph_objects as go
@@ -82,4 +81,4 @@ def evidence(result: Feedback) -> go.Figure:
     return styled(figure, "Which reactions are evidence, and which survive", note)
 
 
-KINDS: Final[dict[str, Callable[..., go.Figure]]] = {"curves": curves, "evidence": evidence}
+KINDS: Final = {"curves": curves, "evidence": evidence}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +24,9 @@ from onega.figures.theme import (
     markers,
     styled,
 )
-
-if TYPE_CHECKING:
-    from onega.queueing.limits.limits import Limits
+from onega.queueing.limits.laws import Exponential
+from onega.queueing.limits.limits import Limits, request_probability
+from onega.queueing.widths import Widths
 
 
 def states(result: Limits) -> go.Figure:
@@ -59,10 +59,6 @@ def p_serv(result: Limits, widths: Sequence[str] = (), points: int = 200) -> go.
     ``widths`` are further distributions to draw beside the result's own, as texts:
     ``["fixed:1", "fixed:3", "fixed:5"]`` with μ = 1 gives Figure 4.
     """
-    from onega.queueing.limits.laws import Exponential
-    from onega.queueing.limits.limits import request_probability
-    from onega.queueing.widths import Widths
-
     mu = result.service_rate
     unit = result.limit if math.isfinite(result.limit.mean) else Exponential(mu)
     last = max(10 / mu, 1.5 * min(result.critical_limit, 100 / mu))

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from onega.comparison.model_table import WAITS
-from onega.figures.theme import COLOURS, INK, styled
-
-if TYPE_CHECKING:
-    from onega.comparison.model_table import ModelTable
+from onega.comparison.model_table import WAITS, ModelTable
+from onega.figures.theme import COLOURS, INK, error_bars, styled
 
 _RANGE: Final = (0.1, 20.0)
 """Ratios beyond this are drawn at the edge: they are wrong by whatever it is."""
@@ -37,20 +33,14 @@ def waits(table: ModelTable) -> go.Figure:
                 if r["log"] == log and r["part"] == "whole" and r["measure"] == measure
             }
             names = [name for name in order if name in found]
-            mean = [_inside(found[name]["mean"]) for name in names]
-            high = [_inside(_or(found[name]["high"], found[name]["mean"])) for name in names]
-            low = [_inside(_or(found[name]["low"], found[name]["mean"])) for name in names]
+            ends = [_drawn(found[name]) for name in names]
             colour = COLOURS[place % len(COLOURS)]
             figure.add_scatter(
-                x=mean, y=names, row=1, col=column, name=log, legendgroup=log, mode="markers",
-                showlegend=column == 1, marker={"color": colour, "size": 8},
+                x=[mean for mean, _, _ in ends], y=names, row=1, col=column, name=log,
+                legendgroup=log, mode="markers", showlegend=column == 1,
+                marker={"color": colour, "size": 8},
                 customdata=[found[name]["mean"] for name in names],
-                error_x={
-                    "type": "data", "symmetric": False, "thickness": 1.2, "width": 3,
-                    "array": [b - a for a, b in zip(mean, high, strict=True)],
-                    "arrayminus": [a - b for a, b in zip(mean, low, strict=True)],
-                    "color": colour,
-                },
+                error_x=error_bars(ends, colour=colour, thickness=1.2, width=3),
                 hovertemplate="%{y}: × %{customdata:,.3~g}<extra>" + log + "</extra>",
             )  # fmt: skip
         figure.add_vrect(x0=0.8, x1=1.25, fillcolor=INK, opacity=0.08, line_width=0, col=column)
@@ -66,12 +56,11 @@ def waits(table: ModelTable) -> go.Figure:
     return figure.update_layout(margin={"l": 140, "t": 150}, legend={"y": 1.06})
 
 
-def _inside(value: float) -> float:
-    return min(max(value, _RANGE[0]), _RANGE[1])
+def _drawn(row: dict[str, Any]) -> list[float]:
+    """Return mean, low and high as they are drawn: not beyond the edge, one value without ends."""
+    ends = (row["mean"], row["low"], row["high"])
+    known = (row["mean"] if end is None or math.isnan(end) else end for end in ends)
+    return [min(max(end, _RANGE[0]), _RANGE[1]) for end in known]
 
 
-def _or(value: float, instead: float) -> float:
-    return instead if value is None or math.isnan(value) else value
-
-
-KINDS: Final[dict[str, Callable[[Any], go.Figure]]] = {"waits": waits}
+KINDS: Final = {"waits": waits}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -10,13 +9,13 @@ import plotly.graph_objects as go
 
 from onega.core.errors import ModelError
 from onega.core.units import humanise_seconds
+from onega.figures.series import WEEKDAYS
 from onega.figures.theme import BLUE, axis, power_axis, styled, time_axis
 
 if TYPE_CHECKING:
     from onega.models.base import WorkloadModel
 
 _SAMPLE: Final = 4000
-_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def jobs(model: WorkloadModel, *, rng: int = 0) -> go.Figure:
@@ -51,7 +50,7 @@ def week(model: WorkloadModel) -> go.Figure:
             hovertemplate="%{y:.2f} times the mean rate<extra></extra>",
         )
     )  # fmt: skip
-    figure.update_xaxes(tickvals=[24 * d + 12 for d in range(7)], ticktext=list(_DAYS))
+    figure.update_xaxes(tickvals=[24 * d + 12 for d in range(7)], ticktext=list(WEEKDAYS))
     for day in range(1, 7):
         figure.add_vline(x=24 * day, line={"color": "#9aa5b1", "width": 1, "dash": "dot"})
     figure.update_yaxes(axis("rate of submissions", "mean = 1"), rangemode="tozero")
@@ -76,7 +75,7 @@ def transitions(model: Any) -> go.Figure:  # noqa: ANN401
     return styled(figure, "Transitions of the run-time chain", height=560)
 
 
-KINDS: Final[dict[str, Callable[..., go.Figure]]] = {
+KINDS: Final = {
     "jobs": jobs,
     "week": week,
     "transitions": transitions,

@@ -13,7 +13,8 @@ from plotly.subplots import make_subplots
 from onega.core.types import Floats
 from onega.core.units import SECONDS
 from onega.core.workload.rhythm import dispersion_index, window_sums
-from onega.figures.theme import COLOURS, INK, LOG_TICKS, power_axis, styled, time_axis
+from onega.figures.series import WEEKDAYS
+from onega.figures.theme import COLOURS, INK, LOG_TICKS, error_bars, power_axis, styled, time_axis
 
 if TYPE_CHECKING:
     from onega.comparison.compare import Comparison, Side
@@ -27,12 +28,9 @@ _SCALES: Final = {
 _BARS: Final = {"1 h": "hour", "1 d": "day", "1 w": "week"}
 """Scales whose interval over samples is known."""
 
-_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MARKS: Final = {
-    "tickvals": [1, 60, 3600, 86400],
-    "ticktext": ["1 s", "1 min", "1 h", "1 d"],
-    "title": None,
-}
+MARKS: Final = {"tickvals": [1, 60, 3600, 86400], "ticktext": ["1 s", "1 min", "1 h", "1 d"]}
+"""Of times in a narrow panel, which has no room for every mark."""
+
 _TITLES: Final = (
     "Widths (processors)", "Run times", "Gaps between submissions",
     "Index of dispersion of submissions", "Weeks' work over its mean", "Mean waits (h)",
@@ -139,7 +137,7 @@ def _laws(figure: go.Figure, shown: Sequence[Shown], name: str, column: int) -> 
             hovertemplate=f"%{{y:.1f}} % at most %{{x:,.4~r}}<extra>{one.name}</extra>",
         )  # fmt: skip
     widest = (1.0, max(float(one.side.procs.max()) for one in shown))
-    axis = power_axis("", "", widest) if name == "procs" else {**time_axis(""), **_MARKS}
+    axis = power_axis("", "", widest) if name == "procs" else {**time_axis(""), **MARKS}
     figure.update_xaxes({**axis, "title": None, "tickangle": 0}, row=1, col=column)
     figure.update_yaxes(range=[0, 101], ticksuffix=" %" if column == 1 else "", row=1, col=column)
 
@@ -193,7 +191,7 @@ def _waits(figure: go.Figure, shown: Sequence[Shown]) -> None:
 def _sizes(figure: go.Figure, shown: Sequence[Shown], *, column: int) -> None:
     """Draw mean run time and mean width of each hour, or weekday, over those of all jobs."""
     length, count = (3600.0, 24) if column == 1 else (86400.0, 7)
-    x = list(range(24)) if column == 1 else list(_DAYS)
+    x = list(range(24)) if column == 1 else list(WEEKDAYS)
     for place, one in enumerate(shown):
         cell = (one.side.clock // length).astype(np.int64) % count
         for values, dash in ((one.side.runtime, "solid"), (one.side.procs, "dot")):
@@ -244,17 +242,13 @@ def _add(
 
 def _points(bars: dict[Any, Any]) -> dict[str, Any]:
     """Return markers with their intervals."""
-    mean, low, high = np.array(list(bars.values())).reshape(-1, 3).T
     return {
         "x": list(bars),
-        "y": mean,
+        "y": [mean for mean, _, _ in bars.values()],
         "mode": "markers",
         "marker": {"size": 7},
-        "error_y": {
-            "type": "data", "symmetric": False, "array": high - mean, "arrayminus": mean - low,
-            "thickness": 1.5, "width": 4,
-        },
-    }  # fmt: skip
+        "error_y": error_bars(bars.values(), colour=None, width=4),
+    }
 
 
 def _means(cell: Any, values: Floats, count: int) -> Floats:  # noqa: ANN401

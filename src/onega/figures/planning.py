@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from onega.experiment.planning.sentences import VARIED
 from onega.figures.quantities import scale
-from onega.figures.theme import BLUE, GREEN, GREY, INK, RED, error_bars, label, styled
+from onega.figures.theme import BLUE, GREEN, GREY, INK, RED, error_bars, label, line, styled
 
 if TYPE_CHECKING:
     from onega.experiment.planning.planning import Plan
@@ -37,49 +37,39 @@ def curve(result: Plan) -> go.Figure:
 
 
 def _panel(figure: go.Figure, result: Plan, target: Target, row: int) -> None:
-    place = result.targets.index(target)
-    means = [trial.means[place] for trial in result.trials]
-    ends = [end for trial in result.trials for end in (trial.lows[place], trial.highs[place])]
+    which = row - 1
+    means = [trial.means[which] for trial in result.trials]
+    ends = [end for trial in result.trials for end in (trial.lows[which], trial.highs[which])]
     unit = scale(target.measure, [*ends, target.limit])
     intervals = [
-        unit.of((trial.means[place], trial.lows[place], trial.highs[place]))
+        unit.of((trial.means[which], trial.lows[which], trial.highs[which]))
         for trial in result.trials
     ]
-    figure.add_trace(
-        go.Scatter(
-            x=[trial.at for trial in result.trials],
-            y=[unit.of(mean) for mean in means],
-            mode="markers" if result.vary == "policy" else "lines+markers",
-            line={"color": GREY, "width": 1.5},
-            marker={"size": 10, "color": [BLUE if t.met else RED for t in result.trials]},
-            error_y=error_bars(intervals, colour=GREY),
-            customdata=[
-                (words, trial.replicates, 100 * trial.joint)
-                for words, trial in zip(unit.words(means), result.trials, strict=True)
-            ],
-            hovertemplate="%{x}: %{customdata[0]}, %{customdata[1]} replicates"
-            "<br>supported by %{customdata[2]:.1f} %<extra></extra>",
-            showlegend=False,
-        ),
-        row,
-        1,
+    trace = line(
+        [trial.at for trial in result.trials],
+        [unit.of(mean) for mean in means],
+        "%{x}: %{customdata[0]}, %{customdata[1]} replicates"
+        "<br>supported by %{customdata[2]:.1f} %",
+        colour=GREY,
+        width=1.5,
+        mode="markers" if result.vary == "policy" else "lines+markers",
+        marker={"size": 10, "color": [BLUE if t.met else RED for t in result.trials]},
+        error_y=error_bars(intervals, colour=GREY),
+        customdata=[
+            (words, trial.replicates, 100 * trial.joint)
+            for words, trial in zip(unit.words(means), result.trials, strict=True)
+        ],
     )
+    figure.add_trace(trace, row, 1)
     figure.add_hline(
         y=float(unit.of(target.limit)),
         line={"color": INK, "dash": "dash", "width": 1.5},
         row=row,
         col=1,
     )
-    label(
-        figure,
-        str(target).replace("<", "&lt;"),
-        1,
-        unit.place(target.limit),
-        xref="x domain" if row == 1 else f"x{row} domain",
-        yref="y" if row == 1 else f"y{row}",
-        xanchor="right",
-        yanchor="bottom",
-    )
+    text, at = str(target).replace("<", "&lt;"), unit.place(target.limit)
+    place: dict[str, Any] = {"xref": "x domain", "xanchor": "right", "yanchor": "bottom"}
+    label(figure, text, 1, at, row=row, col=1, **place)
     figure.update_yaxes(unit.axis(), row=row, col=1)
     if target.measure.unit != "%" and not unit.logarithmic:
         figure.update_yaxes(rangemode="tozero", row=row, col=1)
@@ -107,21 +97,13 @@ def _mark(figure: go.Figure, result: Plan) -> None:
 
 def _title(result: Plan) -> str:
     if not result.met:
-        return f"{result.target}: can't be met by varying the {_SHORT[result.vary]}"
+        return f"{result.target}: can't be met by varying {VARIED[result.vary]}"
     return {
         "procs": f"{result.best} processors meet {result.target}",
         "nodes": f"{result.best} nodes meet {result.target}",
         "load": f"{result.best} times the load meets {result.target}",
         "policy": f"{result.best} meets {result.target}",
     }[result.vary]
-
-
-_SHORT: Final = {
-    "procs": "number of processors",
-    "nodes": "number of nodes",
-    "load": "load",
-    "policy": "policy",
-}
 
 
 def _note(result: Plan) -> str:
@@ -140,4 +122,4 @@ def _percent(result: Plan) -> str:
     return f"{100 * (result.confidence or 0):g} %"
 
 
-KINDS: Final[dict[str, Callable[..., go.Figure]]] = {"curve": curve}
+KINDS: Final = {"curve": curve}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from onega.figures import replicates
@@ -23,7 +22,7 @@ def differences(result: PolicyComparison) -> go.Figure:
     return replicates.differences(result.replicates)
 
 
-KINDS: Final[dict[str, Callable[..., go.Figure]]] = {
+KINDS: Final = {
     "intervals": intervals,
     "differences": differences,
 }

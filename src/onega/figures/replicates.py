@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -32,11 +32,10 @@ def intervals(
         values = result.values[:, :, row - 1]
         unit = scale(measure, values.ravel())
         for place, policy in enumerate(result.policies):
-            figure.add_trace(_cloud(unit, values[:, place], policy, shown=row == place + 1 == 1))
+            cloud = _cloud(unit, values[:, place], policy, shown=row == place + 1 == 1)
+            figure.add_trace(cloud, row, 1)
         found = [result.interval(measure, policy) for policy in result.policies]
         figure.add_trace(_bars(unit, found, result, shown=row == 1), row, 1)
-        for trace in figure.data[-len(result.policies) - 1 : -1]:
-            trace.update(xaxis=f"x{row}" if row > 1 else "x", yaxis=f"y{row}" if row > 1 else "y")
         if on_log is not None:
             figure.add_trace(_diamonds(unit, on_log[:, row - 1], result, shown=row == 1), row, 1)
         if observed is not None and np.isfinite(observed[row - 1]):
@@ -103,11 +102,8 @@ def _with_intervals(
 
 
 def _words(unit: Scale, found: list[Interval]) -> list[str]:
-    ends = zip(*(unit.words(getattr(one, end) for one in found) for end in _ENDS), strict=True)
+    ends = (unit.words((one.mean, one.low, one.high)) for one in found)
     return [f"{mean} ({low} to {high})" for mean, low, high in ends]
-
-
-_ENDS: Final = ("mean", "low", "high")
 
 
 def _diamonds(unit: Scale, values: Any, result: Replicates, *, shown: bool) -> go.Scatter:  # noqa: ANN401
@@ -127,18 +123,8 @@ def _observed_line(figure: go.Figure, unit: Scale, value: float, row: int) -> No
     figure.add_vline(
         x=float(unit.of(value)), line={"color": RED, "dash": "dot", "width": 1.5}, row=row, col=1
     )
-    domain = "y domain" if row == 1 else f"y{row} domain"
-    label(
-        figure,
-        "observed",
-        unit.place(value),
-        0,
-        colour=RED,
-        xref="x" if row == 1 else f"x{row}",
-        yref=domain,
-        xanchor="left",
-        yanchor="bottom",
-    )
+    place: dict[str, Any] = {"yref": "y domain", "xanchor": "left", "yanchor": "bottom"}
+    label(figure, "observed", unit.place(value), 0, colour=RED, row=row, col=1, **place)
 
 
 def _note(result: Replicates) -> str:
@@ -147,7 +133,7 @@ def _note(result: Replicates) -> str:
     return f"{len(result)} {kind}, the same for every policy; bars: {bars}"
 
 
-KINDS: Final[dict[str, Callable[..., go.Figure]]] = {
+KINDS: Final = {
     "intervals": intervals,
     "differences": differences,
 }

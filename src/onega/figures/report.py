@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from onega.core.units import humanise_seconds
-from onega.figures.theme import BLUE, error_bars, styled, time_axis
+from onega.figures.theme import error_bars, markers, styled, time_axis
 
 if TYPE_CHECKING:
     from onega.core.intervals import Interval
@@ -17,19 +17,16 @@ if TYPE_CHECKING:
 def settings_figure(waits: Mapping[str, Interval], replicated: str) -> go.Figure:
     """Draw mean waits under several settings as points with intervals, on a logarithmic axis."""
     settings, found = list(waits), list(waits.values())
-    figure = go.Figure(
-        go.Scatter(
-            y=settings, x=[one.mean for one in found], mode="markers", showlegend=False,
-            marker={"color": BLUE, "size": 12},
-            error_x=error_bars(
-                [(one.mean, one.low, one.high) for one in found], thickness=1.6, width=8
-            ),
-            customdata=[[humanise_seconds(v) for v in (one.mean, one.low, one.high)]
-                        for one in found],
-            hovertemplate="%{y}: %{customdata[0]} (%{customdata[1]} to %{customdata[2]})"
-            "<extra></extra>",
-        )
-    )  # fmt: skip
+    ends = [(one.mean, one.low, one.high) for one in found]
+    points = markers(
+        [one.mean for one in found],
+        settings,
+        "%{y}: %{customdata[0]} (%{customdata[1]} to %{customdata[2]})",
+        size=12,
+        error_x=error_bars(ends, thickness=1.6, width=8),
+        customdata=[[humanise_seconds(value) for value in values] for values in ends],
+    )
+    figure = go.Figure(points)
     # The marks of decades are too few where settings are alike.
     figure.update_xaxes(time_axis("mean wait"), tickvals=list(_MARKS), ticktext=[*_MARKS.values()])
     figure.update_yaxes(type="category", autorange="reversed", automargin=True)

@@ -16,6 +16,8 @@ from onega.core.workload.meta import Meta
 
 DAY: Final = 86400.0
 
+WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
 POINTS: Final = 4000
 """Most points of one line: four to each of a thousand columns of pixels."""
 

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from onega.core.errors import ExperimentError, suggest
-from onega.figures.theme import COLOURS, axis, line, styled
+from onega.figures.theme import COLOURS, axis, band, line, markers, styled
 
 if TYPE_CHECKING:
     from onega.experiment.sweep.sweep import Sweep
@@ -39,16 +39,12 @@ def curve(
     lowest to the highest run. Bars, if the parameter isn't a number.
     """
     table = _table(sweep, measure)
-    x = (
-        _chosen(sweep, x, table)
-        if x
-        else (_numeric(sweep, table) or list(_spread(sweep, table)))[0]
-    )
+    x = _chosen(sweep, x) if x else (_numeric(sweep, table) or list(_spread(sweep, table)))[0]
     others = [name for name in _spread(sweep, table) if name not in (x, "seed")]
     if by is None:
         by = next((name for name in others if table[name].n_unique() <= MOST_LINES), None)
     else:
-        by = _chosen(sweep, by, table)
+        by = _chosen(sweep, by)
     scaled = _scaled(measure, table[measure])
     figure = go.Figure()
     numeric = table[x].dtype.is_numeric()
@@ -75,13 +71,13 @@ def surface(
     table = _table(sweep, measure)
     names = list(_spread(sweep, table))
     names.sort(key=lambda name: (name == "seed", not table[name].dtype.is_numeric()))
-    x = _chosen(sweep, x, table) if x else names[0]
+    x = _chosen(sweep, x) if x else names[0]
     if y is None:
         y = next((name for name in names if name != x), None)
         if y is None:
             raise ExperimentError(f"a map needs two parameters; only {x} varies")
     else:
-        y = _chosen(sweep, y, table)
+        y = _chosen(sweep, y)
     scaled = _scaled(measure, table[measure])
     value = pl.col(measure).mean() / scaled.divisor
     cells = table.group_by(x, y).agg(value.alias("value"))
@@ -121,23 +117,18 @@ def trade_off(
         few = [name for name in names if table[name].n_unique() <= MOST_LINES]
         by = next((name for name in few if not table[name].dtype.is_numeric()), None)
     else:
-        by = _chosen(sweep, by, table)
+        by = _chosen(sweep, by)
     figure = go.Figure()
     for number, (name, rows) in enumerate(_groups(table, by)):
         told = [
             ", ".join(f"{one} {_mark(row[one])}" for one in (*sweep.varied,))
             for row in rows.to_dicts()
         ]
-        figure.add_scatter(
-            x=(rows[against] / across.divisor).to_list(),
-            y=(rows[measure] / up.divisor).to_list(),
-            mode="markers",
-            name=name,
-            marker={"color": COLOURS[number % len(COLOURS)], "size": 9, "opacity": 0.8},
-            customdata=told,
-            hovertemplate="%{customdata}<br>%{x:,.4~r}, %{y:,.4~r}<extra></extra>",
-            showlegend=name is not None,
-        )
+        x, y = rows[against] / across.divisor, rows[measure] / up.divisor
+        point = {"color": COLOURS[number % len(COLOURS)], "size": 9, "opacity": 0.8}
+        more: dict[str, Any] = {"customdata": told, "name": name, "showlegend": name is not None}
+        hover = "%{customdata}<br>%{x:,.4~r}, %{y:,.4~r}"
+        figure.add_trace(markers(x.to_list(), y.to_list(), hover, marker=point, **more))
     figure.update_xaxes(across.axis(), rangemode="tozero")
     figure.update_yaxes(up.axis())
     title = f"{up.label.capitalize()} against {across.label}"
@@ -186,7 +177,7 @@ def _numeric(sweep: Sweep, table: pl.DataFrame) -> list[str]:
     return sorted(names, key=lambda name: name == "seed")
 
 
-def _chosen(sweep: Sweep, name: str, table: pl.DataFrame) -> str:
+def _chosen(sweep: Sweep, name: str) -> str:
     if name not in sweep.varied:
         raise ExperimentError(f"{name!r} doesn't vary; {suggest(name, sweep.varied)}")
     return name
@@ -227,16 +218,8 @@ def _add_band(figure: go.Figure, found: pl.DataFrame, x: str, colour: str) -> No
         return
     places = found[x].to_list()
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    figure.add_scatter(
-        x=[*places, *reversed(places)],
-        y=[*found["high"].to_list(), *reversed(found["low"].to_list())],
-        mode="lines",
-        fill="toself",
-        fillcolor=f"rgba({red},{green},{blue},0.15)",
-        line={"width": 0},
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    low, high = found["low"].to_list(), found["high"].to_list()
+    figure.add_trace(band(places, low, high, fillcolor=f"rgba({red},{green},{blue},0.15)"))
 
 
 def _add_line(

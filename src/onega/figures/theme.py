@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import plotly.graph_objects as go
@@ -171,13 +171,16 @@ def marked_value(
 
 
 def error_bars(
-    values: Sequence[tuple[float, float, float]],
+    values: Collection[Sequence[float]],
     *,
-    colour: str = INK,
+    colour: str | None = INK,
     thickness: float = 1.5,
     width: int = 5,
 ) -> dict[str, Any]:
-    """Return Plotly's error bars of (mean, low, high), drawn to the two ends."""
+    """Return Plotly's error bars of (mean, low, high), drawn to the two ends.
+
+    Without a colour they have that of the points.
+    """
     return {
         "type": "data",
         "symmetric": False,
@@ -236,14 +239,29 @@ def bars(
     colour: str | Sequence[str] = BLUE,
     name: str | None = None,
     extra: Sequence[Any] | None = None,
+    gap: float = 0,
+    **more: Any,  # noqa: ANN401
 ) -> go.Bar:
-    """Make bars with a hover text; ``extra`` is its ``%{customdata}``."""
+    """Make bars with a hover text; ``extra`` is its ``%{customdata}``, ``gap`` a white edge."""
+    edge = {"color": "white", "width": gap} if gap else {"width": 0}
     return go.Bar(
         x=list(x),
         y=list(y),
         name=name,
-        marker={"color": colour, "line": {"width": 0}},
+        marker={"color": colour, "line": edge},
         customdata=None if extra is None else list(extra),
         hovertemplate=f"{hover}<extra></extra>",
-        showlegend=name is not None,
+        **{"showlegend": name is not None} | more,
     )
+
+
+def band(
+    x: Sequence[Any],
+    low: Sequence[float],
+    high: Sequence[float],
+    **look: Any,  # noqa: ANN401
+) -> go.Scatter:
+    """Fill what is between two lines."""
+    edges = [*x, *x[::-1]], [*high, *low[::-1]]
+    more = {"mode": "lines", "line": {"width": 0}, "fill": "toself"}
+    return _scatter(*edges, None, more | look)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
 
 from onega.figures.quantities import Scale, scale
-from onega.figures.theme import BLUE, GREEN, GREY, INK, ORANGE, RED, axis, line, markers, styled
+from onega.figures.theme import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    RED,
+    axis,
+    band,
+    line,
+    markers,
+    styled,
+)
 
 if TYPE_CHECKING:
     from onega.experiment.planning.pareto import TradeOff
@@ -65,18 +76,11 @@ def bands(result: TradeOff) -> go.Figure:
     for k in range(len(found)):
         look: dict[str, Any] = {"opacity": 0.22, "name": "one replicate", "showlegend": k == 0}
         figure.add_trace(line(across.of(x[k]), up.of(y[k]), None, width=1, **look))
-    figure.add_scatter(
-        x=across.of(x.mean(axis=0)),
-        y=up.of(y.mean(axis=0)),
-        mode="lines+markers",
-        line={"color": INK, "width": 2.5},
-        marker={"size": 6, "color": INK},
-        text=list(result.names),
-        customdata=_words(result, across, up),
-        hovertemplate=_HOVER,
-        name="mean over replicates",
-    )
-    _name_ends(figure, result, across.of(x.mean(axis=0)), up.of(y.mean(axis=0)))
+    means = across.of(x.mean(axis=0)), up.of(y.mean(axis=0))
+    look = {"colour": INK, "mode": "lines+markers", "marker": {"size": 6, "color": INK}}
+    look |= {"text": list(result.names), "customdata": _words(result, across, up)}
+    figure.add_trace(line(*means, _HOVER, name="mean over replicates", showlegend=None, **look))
+    _name_ends(figure, result, *means)
     _label(figure, across, up)
     title = f"{result.cost.words} against {result.objective.words}, over replicates"
     note = f"{len(found)} replicates, the same workloads for every machine"
@@ -96,17 +100,7 @@ def changes(result: TradeOff) -> go.Figure:
     for measure, colour in ((result.cost, BLUE), (result.objective, ORANGE)):
         values = 100 * result.changes(measure)
         low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
-        figure.add_scatter(
-            x=[*x, *x[::-1]],
-            y=np.concatenate([high, low[::-1]]),
-            mode="lines",
-            line={"width": 0},
-            fill="toself",
-            fillcolor=colour,
-            opacity=0.2,
-            hoverinfo="skip",
-            showlegend=False,
-        )
+        figure.add_trace(band(x, low, high, fillcolor=colour, opacity=0.2))
         look: dict[str, Any] = {"colour": colour, "name": measure.words, "mode": "lines+markers"}
         figure.add_trace(line(x, values.mean(axis=0), "%{x}: %{y:+,.3~r} %", **look))
     figure.add_hline(y=0, line={"color": INK, "dash": "dash", "width": 1})
@@ -153,13 +147,13 @@ def _name_choices(figure: go.Figure, result: TradeOff, x: Any, y: Any) -> None: 
 
 def _name_ends(figure: go.Figure, result: TradeOff, x: Any, y: Any) -> None:  # noqa: ANN401
     last = len(result.names) - 1
-    for place, dy in ((0, -40), (last // 2, -40), (last, -40)):
+    for place in (0, last // 2, last):
         figure.add_annotation(
-            x=x[place], y=y[place], text=result.names[place], ax=30, ay=dy, arrowcolor=INK
+            x=x[place], y=y[place], text=result.names[place], ax=30, ay=-40, arrowcolor=INK
         )
 
 
-KINDS: Final[dict[str, Callable[..., go.Figure]]] = {
+KINDS: Final = {
     "front": front,
     "bands": bands,
     "changes": changes,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -100,4 +99,4 @@ def shares(grouping: UserGrouping) -> go.Figure:
     return styled(figure, "Who makes the load", f"{grouping.users.size} users in groups")
 
 
-KINDS: Final[dict[str, Callable[..., go.Figure]]] = {"scatter": scatter, "shares": shares}
+KINDS: Final = {"scatter": scatter, "shares": shares}

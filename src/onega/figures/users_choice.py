@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import plotly.graph_objects as go
@@ -33,4 +32,4 @@ def choice(result: GroupChoice) -> go.Figure:
     return styled(figure, "How many groups of users", note)
 
 
-KINDS: Final[dict[str, Callable[..., go.Figure]]] = {"choice": choice}
+KINDS: Final = {"choice": choice}

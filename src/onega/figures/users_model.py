@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import plotly.graph_objects as go
@@ -32,4 +31,4 @@ def groups(model: UserGroups, *, rng: int = 0) -> go.Figure:
     return draw_clouds(clouds, titles, f"{_SAMPLE:,} jobs drawn from {model.KIND}")
 
 
-KINDS: Final[dict[str, Callable[..., go.Figure]]] = {"groups": groups, "jobs": jobs, "week": week}
+KINDS: Final = {"groups": groups, "jobs": jobs, "week": week}

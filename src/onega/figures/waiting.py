@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import plotly.graph_objects as go
 
 from onega.core.units import humanise_seconds
 from onega.figures.theme import RED, axis, bars, line, marked_value, markers, styled
-
-if TYPE_CHECKING:
-    from onega.queueing.waiting import Waiting
+from onega.queueing.waiting import Waiting, waiting
 
 
 def queue(result: Waiting) -> go.Figure:
@@ -30,8 +28,6 @@ def queue(result: Waiting) -> go.Figure:
 
 def load(result: Waiting, points: int = 16) -> go.Figure:
     """Mean wait against the arrival rate, up to near the stability boundary."""
-    from onega.queueing.waiting import waiting
-
     most = result.arrival_rate / result.rho
     shares = np.unique(np.append(1 - np.geomspace(0.95, 0.05, points), result.rho))
     solved = [

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
+from onega.comparison.adequacy.site import SiteAdequacy, site_adequacy
 from onega.core.errors import ExperimentError, ModelError, OnegaError, SimulationError
 from onega.core.machine.cluster import Cluster, Power
 from onega.core.rng import Rng, child, seed_sequence
@@ -15,17 +16,18 @@ from onega.core.schedule.schedule import Schedule
 from onega.core.schedule.window import WHOLE, Window, window_keys
 from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload
+from onega.experiment.stability.measured import saturated_stability
+from onega.experiment.stability.stability import stability
+from onega.models import MODELS
+from onega.models.base import WorkloadModel
+from onega.models.users.clusters import UserGrouping, group_users
+from onega.queueing.stability import Stability
+from onega.report.models import ModelAnswers, judge_models
 from onega.report.settings import POLICIES, REPLICATES, Settings, compare_settings
+from onega.simulation.simulate import simulate
 from onega.traces.cleaning import clean
 from onega.traces.description import Description, describe
 from onega.traces.description.cautions import size_warning
-
-if TYPE_CHECKING:
-    from onega.comparison.adequacy.site import SiteAdequacy
-    from onega.models.base import WorkloadModel
-    from onega.models.users.clusters import UserGrouping
-    from onega.queueing.stability import Stability
-    from onega.report.models import ModelAnswers
 
 GROUPS: Final = 4
 """Groups of users: so many describe most logs (Song 2006, §5.4.1)."""
@@ -130,7 +132,7 @@ def ask(
     history, observed = _history(log, machine)
     grouping = _or_missing(missing, "grouping", lambda: _groups(log, description))
     tell("stability", 0.1)
-    stability = _or_missing(missing, "stability", lambda: _stability(log, machine))
+    stable = _or_missing(missing, "stability", lambda: stability(log, procs=machine.procs))
     saturation = _or_missing(
         missing, "saturation", lambda: _saturation(log, machine, child(seeds, 0))
     )
@@ -156,7 +158,7 @@ def ask(
     fitted = _or_missing(missing, "models", lambda: _models(log, machine, models, child(seeds, 2)))
     tell("drawing", 0.9)
     return Answers(
-        log, cleaning, machine, machine_from, description, history, observed, grouping, stability,
+        log, cleaning, machine, machine_from, description, history, observed, grouping, stable,
         saturation or {}, settings, site, fitted, missing,
         measured_over,
     )  # fmt: skip
@@ -191,28 +193,16 @@ def _history(log: Workload, machine: Cluster) -> tuple[Schedule, bool]:
         jobs, _ = comparable_jobs(log, machine.procs)
         return Schedule.observed(jobs, Cluster(machine.procs)), True
     except SimulationError:
-        from onega.simulation.simulate import simulate
-
         return simulate(log, machine.procs, "easy"), False
 
 
 def _groups(log: Workload, description: Description) -> UserGrouping:
-    from onega.models.users.clusters import group_users
-
     if description.users is None:
         raise ModelError(description.missing["users"])
     return group_users(log, min(GROUPS, description.users.users))
 
 
-def _stability(log: Workload, machine: Cluster) -> Stability:
-    from onega.experiment.stability.stability import stability
-
-    return stability(log, procs=machine.procs)
-
-
 def _saturation(log: Workload, machine: Cluster, seed: Rng) -> dict[str, Stability]:
-    from onega.experiment.stability.measured import saturated_stability
-
     return {
         policy: saturated_stability(
             log, procs=machine.procs, policy=policy, precision=PRECISION, rng=child(seed, place)
@@ -224,8 +214,6 @@ def _saturation(log: Workload, machine: Cluster, seed: Rng) -> dict[str, Stabili
 def _site(
     log: Workload, machine: Cluster, policies: Sequence[str], *, observed: bool
 ) -> SiteAdequacy:
-    from onega.comparison.adequacy.site import site_adequacy
-
     if not observed:
         raise SimulationError("the log doesn't say how long jobs waited")
     return site_adequacy(log, policies, procs=machine.procs)
@@ -245,12 +233,8 @@ def _models(
     models: Mapping[str, WorkloadModel] | None,
     seed: Rng,
 ) -> ModelAnswers:
-    from onega.report.models import judge_models
-
     if models:
         return judge_models(log, machine, models, rng=child(seed, 1))
-    from onega.models import MODELS
-
     fitted = MODELS[DEFAULT_MODEL].fit(log, rng=child(seed, 0))
     name = f"{DEFAULT_MODEL}, fitted to this log"
     return replace(judge_models(log, machine, {name: fitted}, rng=child(seed, 1)), own=True)

@@ -23,6 +23,7 @@ from onega.experiment.replicates.draws import Draws, make_draws
 from onega.experiment.replicates.replicates import Replicates, collect
 from onega.experiment.replicates.resampling import FEWEST_WEEKS, WEEK
 from onega.experiment.replicates.runs import Case, Experiment
+from onega.models import MODELS
 from onega.simulation.simulate import simulate
 
 POLICIES: Final = ("fcfs", "easy", "spf+easy", "conservative")
@@ -254,8 +255,6 @@ def _draws(log: Workload, rng: Rng) -> Draws:
     """Resample the log's weeks; draw from a model of it if it has too few."""
     if log.span >= FEWEST_WEEKS * WEEK:
         return make_draws(log, resample="weeks", rng=rng)
-    from onega.models import MODELS
-
     model = MODELS[SHORT_LOG_MODEL].fit(log, rng=child(rng, 0))
     return make_draws(model, jobs=len(log), rng=child(rng, 1))
 

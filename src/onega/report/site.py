@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from onega import __version__
 from onega.core.machine.cluster import Cluster, Power
@@ -12,14 +12,20 @@ from onega.core.policy import Policy
 from onega.core.renamed import renamed
 from onega.core.units import humanise_seconds, overfull
 from onega.core.workload.workload import Workload
+from onega.models.base import WorkloadModel
 from onega.pages import Block, Document, Fact, Facts, Notes, Paragraph, Section
 from onega.queueing.sentences import percent
 from onega.report.answers import Answers, OnStep, ask
-from onega.report.sections.settings import against_observed, clock_facts, policy_facts
+from onega.report.sections.adequacy import adequacy_section
+from onega.report.sections.capacity import capacity_section, keeps_up_fact
+from onega.report.sections.load import load_section, people_section, time_section
+from onega.report.sections.settings import (
+    against_observed,
+    clock_facts,
+    policy_facts,
+    settings_section,
+)
 from onega.report.settings import POLICIES, REPLICATES, Settings
-
-if TYPE_CHECKING:
-    from onega.models.base import WorkloadModel
 
 OPTIMISTIC: Final = 0.8
 """Simulated waits below this share of the observed ones are called optimistic."""
@@ -63,11 +69,6 @@ class SiteReport:
 
     def document(self) -> Document:
         """Return the page: facts, sentences, tables and figures."""
-        from onega.report.sections.adequacy import adequacy_section
-        from onega.report.sections.capacity import capacity_section
-        from onega.report.sections.load import load_section, people_section, time_section
-        from onega.report.sections.settings import settings_section
-
         answers = self.answers
         sections = (
             Section("short", "In short", tuple(self._first())),
@@ -236,8 +237,6 @@ class SiteReport:
             f"less, one in twenty more than {humanise_seconds(history['p95_wait'])}.",
         )
         if answers.stability is not None and answers.stability.offered_load is not None:
-            from onega.report.sections.capacity import keeps_up_fact
-
             yield keeps_up_fact(answers.stability)
         if answers.settings is not None:
             yield next(policy_facts(answers.settings))

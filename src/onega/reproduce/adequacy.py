@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from onega.comparison.adequacy.adequacy import SAME, Adequacy, adequacy, table_sizes
+from onega.comparison.adequacy.adequacy import SAME, Adequacy, adequacy, prefix_rows, table_sizes
 from onega.comparison.adequacy.experiment import (
     LAWS,
     REAL,
@@ -34,6 +34,7 @@ from onega.core.slurm.parameters import SlurmParameters
 from onega.core.workload.workload import Workload
 from onega.reproduce.printed_others import TABLE_I, TITLES
 from onega.reproduce.result import Absent, Chapter, PrintedFigure, PrintedTable, Reproduction, Value
+from onega.simulation.simulate import simulate
 
 NAME = "adequacy"
 POLICIES = ("fcfs", "easy", "conservative", "slurm")
@@ -140,17 +141,13 @@ def _self_chapter(pairs: dict[str, Adequacy]) -> Chapter:
     """Make Table I: of two runs as printed; of more the mean over all pairs, least and most."""
     rows = []
     first = next(iter(pairs.values()))
-    sizes = table_sizes(first.jobs)
-    prefixes = [pair.prefixes(sizes) for pair in pairs.values()]
-    for place, size in enumerate(sizes):
-        printed = TABLE_I.get(size, (None, None))
-        distances = [found[place].P for found in prefixes]
-        different = float(np.mean([found[place].different for found in prefixes]))
-        values = [Value(float(np.mean(distances)), printed[0], 1)]
+    for row in prefix_rows(list(pairs.values())):
+        distance, different = TABLE_I.get(int(row["jobs"]), (None, None))
+        values = [Value(row["P"], distance, 1)]
         if len(pairs) > 1:
-            values += [Value(min(distances), None, 1), Value(max(distances), None, 1)]
-        values.append(Value(different, printed[1], 0))
-        rows.append((f"{size:,}", tuple(values)))
+            values += [Value(row["P_min"], None, 1), Value(row["P_max"], None, 1)]
+        values.append(Value(row["different"], different, 0))
+        rows.append((f"{row['jobs']:,}", tuple(values)))
     spread = ("least", "most") if len(pairs) > 1 else ()
     columns = ("first jobs", "P, s", *spread, "different waits")
     notes = (
@@ -170,7 +167,6 @@ def _model_chapter(
     asked: tuple[dict[str, Policy], Callable[[float], None] | None],
 ) -> Chapter:
     from onega.figures.papers import measure_along
-    from onega.simulation.simulate import simulate
 
     policies, progress = asked
     first = next(iter(pairs.values()))

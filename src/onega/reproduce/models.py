@@ -18,12 +18,14 @@ from onega.comparison.model_table import (
     typical_factor,
 )
 from onega.core.errors import ModelError
+from onega.core.files import write_text
 from onega.core.rng import Rng
 from onega.core.types import Progress
 from onega.core.workload.workload import Workload
 from onega.experiment.replicates.resampling import resample
 from onega.experiment.workers.workers import Workers, run_all
 from onega.models import MODELS
+from onega.pages import write_document
 from onega.reproduce.result import Absent, Chapter, PrintedFigure, PrintedTable, Reproduction, Value
 
 if TYPE_CHECKING:
@@ -145,9 +147,6 @@ def reproduce_models(
 
 def write_models(made: Reproduction, table: ModelTable, folder: Path) -> tuple[Path, ...]:
     """Write models.csv (every figure), models.md and models.html into a folder."""
-    from onega.core.files import write_text
-    from onega.pages import write_document
-
     folder.mkdir(parents=True, exist_ok=True)
     page = made.document()
     return (

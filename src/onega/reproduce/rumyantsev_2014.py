@@ -12,12 +12,16 @@ import numpy as np
 import polars as pl
 
 from onega.core.errors import QueueingError
-from onega.core.schedule.schedule import Schedule
 from onega.core.workload.workload import Workload
+from onega.experiment.stability.saturation import saturated_throughput
 from onega.queueing.constant import stability_constant
+from onega.queueing.saturated import law_constant
+from onega.queueing.stability import stability
 from onega.reproduce.printed_others import HPCWLD_C, HPCWLD_KTH, TITLES
 from onega.reproduce.result import Absent, Chapter, PrintedFigure, PrintedTable, Reproduction, Value
 from onega.reproduce.song.logs import song_name
+from onega.simulation.pool.recursion import workload_recursion
+from onega.simulation.simulate import simulate
 
 NAME = "rumyantsev-2014"
 SMALL = (("0.5,0.5", 2), ("uniform:4", 4), ("uniform:7", 7), ("1:0.5,2:0.3,8:0.2", 8))
@@ -86,9 +90,6 @@ def small_constants(seed: int) -> PrintedTable:
 
 def laws(seed: int) -> PrintedTable:
     """C for three laws of run times, exactly and by a saturated simulation: not one, but three."""
-    from onega.experiment.stability.saturation import saturated_throughput
-    from onega.queueing.saturated import law_constant
-
     conjectured = stability_constant(LAW_WIDTHS, LAW_SERVERS).value
     rows = []
     for law, told in LAWS.items():
@@ -114,10 +115,6 @@ def _law(widths: str) -> str:
 
 
 def _on_log(log: Workload) -> Chapter:
-    from onega.queueing.stability import stability
-    from onega.simulation.pool.recursion import workload_recursion
-    from onega.simulation.simulate import simulate
-
     if log.meta.procs is None:
         raise QueueingError("how many processors has the machine? give --procs")
     servers = log.meta.procs
@@ -127,7 +124,7 @@ def _on_log(log: Workload) -> Chapter:
     submit = jobs.column("submit")
     gaps = np.append(np.diff(submit), 0.0)
     found = workload_recursion(gaps, jobs.column("runtime"), jobs.column("procs"), servers=servers)
-    fcfs = simulate(jobs, servers, "fcfs")
+    wait = float(np.mean(simulate(jobs, servers, "fcfs").start - submit))
     theirs = HPCWLD_KTH if _is_kth(log, servers) else {}
     summary = found.summary()
     rows = (
@@ -137,17 +134,13 @@ def _on_log(log: Workload) -> Chapter:
         ("longest delay, s", (Value(summary["max_delay"], theirs.get("max_delay"), 0),)),
         (
             "mean wait of a simulated FCFS, s",
-            (Value(_mean_wait(fcfs), theirs.get("mean_delay"), 0),),
+            (Value(wait, theirs.get("mean_delay"), 0),),
         ),
     )
     title = f"{song_name(log.meta.source)}: {len(jobs):,} jobs on {servers} servers"
     table = PrintedTable("Equations (1)–(3)", title, ("", "value"), rows)
     figure = PrintedFigure("Equation (3)", "ρ against the number of servers", answer.plot)
     return Chapter("On a log", (table, figure))
-
-
-def _mean_wait(schedule: Schedule) -> float:
-    return float(np.mean(schedule.start - schedule.workload.column("submit")))
 
 
 def _is_kth(log: Workload, servers: int) -> bool:

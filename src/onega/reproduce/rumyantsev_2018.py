@@ -31,6 +31,8 @@ from onega.core.workload.workload import Workload
 from onega.experiment.planning.targets import mean_workload
 from onega.reproduce import printed_others as printed
 from onega.reproduce.result import Absent, Chapter, PrintedFigure, PrintedTable, Reproduction, Value
+from onega.simulation.simulate import simulate
+from onega.traces.cleaning import clean
 
 NAME = "rumyantsev-2018"
 FIRST, COUNT = 7000, 500
@@ -64,8 +66,6 @@ class Experiment:
     @classmethod
     def of(cls, log: Workload, *, servers: int, seed: int) -> Experiment:
         """Clean a log as the paper asks: erroneous records out, equal submissions set apart."""
-        from onega.traces.cleaning import clean
-
         cleaned, report = clean(log.with_machine(servers), jitter=True, rng=seed)
         if len(cleaned) < 2:
             raise SimulationError("fewer than two jobs are left of this log after cleaning")
@@ -74,8 +74,6 @@ class Experiment:
 
     def run(self, k_low: float, k_high: float, busy: tuple[float, float]) -> Schedule:
         """First come, first served with the workload-aware switching of section III-C."""
-        from onega.simulation.simulate import simulate
-
         control = RateControl("workload", rates=printed.KRC_RATES, k_low=k_low, k_high=k_high)
         procs = self.log.meta.procs
         assert procs is not None
@@ -108,8 +106,6 @@ def gigahertz_seconds(log: Workload, servers: int) -> Workload:
 
 def in_gigahertz_seconds(log: Workload, servers: int) -> dict[str, Schedule]:
     """Run the log with its work in GHz·s under each of `THRESHOLDS`."""
-    from onega.simulation.simulate import simulate
-
     rows = gigahertz_seconds(log, servers)
     slow = printed.KRC_RATES[0]
     runs = {}

@@ -5,18 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from onega.cli.console import emit, emit_table, progress, remark
-from onega.cli.options import JsonOption, option
+from onega.cli.options import JsonOption, argument, option
 
-
-def register(app: typer.Typer) -> None:
-    """Add the group of commands."""
-    group = typer.Typer(help="Logs of the Parallel Workloads Archive.", no_args_is_help=True)
-    group.command("list")(list_logs)
-    group.command("get")(get)
-    app.add_typer(group, name="archive")
+HELP = "Logs of the Parallel Workloads Archive."
 
 
 def list_logs(*, json: JsonOption = False) -> None:
@@ -42,7 +34,7 @@ def _screen(_: object) -> None:
 
 
 def get(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A log's name, as KTH-SP2.")],
+    name: Annotated[str, argument("NAME", "A log's name, as KTH-SP2.")],
     *,
     base_url: Annotated[
         str | None,
@@ -67,3 +59,6 @@ def get(
         )
     numbers = {"name": log.name, "path": str(path), "bytes": path.stat().st_size}
     emit(numbers, lambda made: print(made["path"]), json=json)
+
+
+COMMANDS = {"list": list_logs, "get": get}

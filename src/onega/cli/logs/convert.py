@@ -5,17 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from onega.cli.console import emit, fail, remark
-from onega.cli.grouping import grouped
+from onega.cli.console import emit, fail, remark, remark_report
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
     ReadOptions,
     SeedOption,
+    argument,
+    flag,
     option,
-    remark_findings,
 )
 from onega.core.errors import suggest
 
@@ -24,37 +22,30 @@ if TYPE_CHECKING:
     from onega.core.workload.workload import Workload
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("convert")(grouped(convert))
-
-
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="The log to read.")],
+    source: Annotated[Path, argument("IN", "The log to read.")],
     target: Annotated[
         Path,
-        typer.Argument(
-            metavar="OUT", help="The file to write: .swf, .csv, .parquet, .json (+ .gz)."
-        ),
+        argument("OUT", "The file to write: .swf, .csv, .parquet, .json (+ .gz)."),
     ],
     *,
     clean: Annotated[
-        bool, typer.Option("--clean", help="Take out what can't be simulated, and say what.")
+        bool, flag("--clean", "Take out what can't be simulated, and say what.")
     ] = False,
     keep: Annotated[
         list[str] | None,
         option("--keep", "RULE", "A cleaning rule not to apply: too_wide, …"),
     ] = None,
     flurries: Annotated[
-        bool, typer.Option("--flurries", help="With --clean: also drop floods of one user's jobs.")
+        bool, flag("--flurries", "With --clean: also drop floods of one user's jobs.")
     ] = False,
     jitter: Annotated[
         bool,
-        typer.Option("--jitter", help="With --clean: spread equal submit times (needs --seed)."),
+        flag("--jitter", "With --clean: spread equal submit times (needs --seed)."),
     ] = False,
     anonymise: Annotated[
         bool,
-        typer.Option("--anonymise", help="Replace users, groups and all other names."),
+        flag("--anonymise", "Replace users, groups and all other names."),
     ] = False,
     key: Annotated[
         Path | None,
@@ -65,14 +56,14 @@ def convert(
         ),
     ] = None,
     shift_times: Annotated[
-        bool, typer.Option("--shift-times", help="With --anonymise: move the log by secret weeks.")
+        bool, flag("--shift-times", "With --anonymise: move the log by secret weeks.")
     ] = False,
     keep_names: Annotated[
         list[str] | None,
         option("--keep-names", "COLUMN", "With --anonymise: queue, partition, …"),
     ] = None,
     unfinished: Annotated[
-        bool, typer.Option("--unfinished", help="Write the jobs that still ran or waited instead.")
+        bool, flag("--unfinished", "Write the jobs that still ran or waited instead.")
     ] = False,
     to_format: Annotated[
         str | None, option("--to", "FORMAT", "swf, csv, parquet or batsim.")
@@ -110,7 +101,7 @@ def convert(
     if anonymise:
         log = _anonymised(log, key, keep_names or [], shift_times=shift_times)
     reports["write"] = write(log, target, to_format)
-    remark_findings(str(target), reports["write"])
+    remark_report(reports["write"], target)
     written = f"{target}: {len(log)} of {jobs_in} jobs written"
     numbers = _summary(source, target, jobs_in, log, reports)
     emit(numbers, lambda _: remark(written), json=json)
@@ -135,7 +126,7 @@ def _cleaned(
     from onega.traces.cleaning import clean
 
     cleaned, report = clean(log, skip=keep, flurries=flurries, jitter=jitter, rng=seed)
-    remark_findings(str(source), report)
+    remark_report(report, source)
     return cleaned, report
 
 

@@ -6,10 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from onega.cli.console import FigurePage, emit, fail, remark
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
@@ -17,6 +14,7 @@ from onega.cli.options import (
     TraceArgument,
     WindowOption,
     figures_option,
+    flag,
     option,
 )
 
@@ -25,16 +23,11 @@ if TYPE_CHECKING:
     from onega.traces.description import Description
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("describe")(grouped(describe))
-
-
 def describe(
     *,
     trace: TraceArgument,
     json: JsonOption = False,
-    brief: Annotated[bool, typer.Option("--brief", help="Print the first screen only.")] = False,
+    brief: Annotated[bool, flag("--brief", "Print the first screen only.")] = False,
     by: Annotated[
         str | None,
         option(
@@ -53,6 +46,7 @@ def describe(
 ) -> None:
     """Describe a log: load, job sizes, relations in time, estimates, users, daily cycle."""
     import onega
+    from onega.cli.logs.describe_screen import print_description
 
     log = reading.read(trace, procs=procs)
     if by is not None:
@@ -64,16 +58,10 @@ def describe(
     title = description.source or "A log"
     emit(
         description,
-        partial(_screen, brief=brief),
+        partial(print_description, brief=brief),
         json=json,
         figures=FigurePage(figures, "describe", title, partial(_figures, description)),
     )
-
-
-def _screen(description: Description, *, brief: bool) -> None:
-    from onega.cli.logs.describe_screen import print_description
-
-    print_description(description, brief=brief)
 
 
 def _emit_breakdown(log: Workload, by: str, order: str, *, json: bool) -> None:

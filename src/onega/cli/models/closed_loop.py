@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from onega.cli.console import emit, emit_table, progress, remark_report
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
     ReadOptions,
     SeedOption,
     TraceArgument,
+    flag,
+    option,
     seconds_of,
 )
 from onega.cli.scheduling.experiment_options import listed
@@ -21,55 +20,35 @@ from onega.cli.scheduling.experiment_options import listed
 if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
 
-PolicyOption = Annotated[str, typer.Option("--policy", metavar="P", help="fcfs, easy, spf+easy, …")]
-BaselineOption = Annotated[
-    str, typer.Option("--baseline", metavar="P", help="Policy under which users know the queue.")
-]
-PopulationOption = Annotated[
-    float, typer.Option("--population", metavar="X", help="How many times the log's users.")
-]
-WithinOption = Annotated[
-    str,
-    typer.Option(
-        "--within",
-        metavar="TIME",
-        help="A job that comes so soon after a result waited for it: 8h, 1d, 7d.",
-    ),
-]
-SizesOption = Annotated[
-    bool, typer.Option("--sizes", help="Run times and widths react to the queue too.")
-]
-GroupsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--groups", metavar="G,…", help="Only reactions of sizes like WR-,OP- (onega feedback)."
-    ),
-]
-DiscouragementOption = Annotated[
-    float,
-    typer.Option(
-        "--discouragement", metavar="P", help="0 to 1: users give up when the queue is longer."
-    ),
-]
 _SHOWN = ("jobs", "mean_wait", "p95_wait", "mean_bounded_slowdown", "utilisation")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("closed-loop")(grouped(closed_loop))
 
 
 def closed_loop(
     *,
     trace: TraceArgument,
-    policy: PolicyOption = "easy",
-    baseline: BaselineOption = "easy",
+    policy: Annotated[str, option("--policy", "P", "fcfs, easy, spf+easy, …")] = "easy",
+    baseline: Annotated[
+        str, option("--baseline", "P", "Policy under which users know the queue.")
+    ] = "easy",
     procs: ProcsOption = None,
-    within: WithinOption = "1d",
-    population: PopulationOption = 1.0,
-    sizes: SizesOption = False,
-    groups: GroupsOption = None,
-    discouragement: DiscouragementOption = 0.0,
+    within: Annotated[
+        str,
+        option(
+            "--within", "TIME", "A job that comes so soon after a result waited for it: 8h, 1d, 7d."
+        ),
+    ] = "1d",
+    population: Annotated[
+        float, option("--population", "X", "How many times the log's users.")
+    ] = 1.0,
+    sizes: Annotated[bool, flag("--sizes", "Run times and widths react to the queue too.")] = False,
+    groups: Annotated[
+        str | None,
+        option("--groups", "G,…", "Only reactions of sizes like WR-,OP- (onega feedback)."),
+    ] = None,
+    discouragement: Annotated[
+        float,
+        option("--discouragement", "P", "0 to 1: users give up when the queue is longer."),
+    ] = 0.0,
     seed: SeedOption = None,
     json: JsonOption = False,
     reading: ReadOptions,
@@ -105,12 +84,9 @@ def closed_loop(
     flat = {f"{name}_{key}": value for name, one in both.items() for key, value in one.items()}
     numbers = {"procs": machine, "policy": policy, **users.summary(), **flat}
     title = f"{policy} on {machine} processors"
-    emit(numbers, lambda _: _beside(title, both["open"], both["closed"]), json=json)
-
-
-def _beside(title: str, opened: dict[str, Any], closed: dict[str, Any]) -> None:
-    rows = [(key, opened[key], closed[key]) for key in opened]
-    emit_table(title, rows, ("measure", "open loop", "closed loop"))
+    rows = [(key, value, both["closed"][key]) for key, value in both["open"].items()]
+    heads = ("measure", "open loop", "closed loop")
+    emit(numbers, lambda _: emit_table(title, rows, heads), json=json)
 
 
 def _measures(schedule: Schedule) -> dict[str, Any]:

@@ -6,19 +6,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from onega.cli.console import FigurePage, emit, emit_table, progress, remark
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
     ReadOptions,
     SeedOption,
     TraceArgument,
+    argument,
     figures_option,
+    flag,
     names_in,
-    read_trace,
+    option,
 )
 from onega.core.errors import ModelError
 
@@ -60,40 +59,31 @@ _MEASURED = {
 """What --waits and --privacy add."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("compare")(grouped(compare))
-
-
 def compare(
     *,
     real: TraceArgument,
     synthetic: Annotated[
-        Path | None, typer.Argument(metavar="[SYNTHETIC]", help="The jobs to compare with it.")
+        Path | None, argument("[SYNTHETIC]", "The jobs to compare with it.")
     ] = None,
     models: Annotated[
         str | None,
-        typer.Option(
-            "--models", metavar="A,B,…", help="Fit these models and compare their jobs; 'all'."
-        ),
+        option("--models", "A,B,…", "Fit these models and compare their jobs; 'all'."),
     ] = None,
-    replicates: Annotated[
-        int, typer.Option("--replicates", metavar="N", min=1, help="Samples of each model.")
-    ] = 20,
+    replicates: Annotated[int, option("--replicates", "N", "Samples of each model.", min=1)] = 20,
     jobs: Annotated[
         int | None,
-        typer.Option("-n", "--jobs", metavar="JOBS", min=3, help="Jobs in a sample (the log's)."),
+        option("-n --jobs", "JOBS", "Jobs in a sample (the log's).", min=3),
     ] = None,
     seed: SeedOption = None,
     procs: ProcsOption = None,
     reading: ReadOptions,
     figures: Annotated[Path | None, figures_option("compare")] = None,
     waits: Annotated[
-        bool, typer.Option("--waits", help="Also mean waits and utilisation, FCFS and EASY.")
+        bool, flag("--waits", "Also mean waits and utilisation, FCFS and EASY.")
     ] = False,
     privacy: Annotated[
         bool,
-        typer.Option("--privacy", help="Also what of the log's unique records comes back."),
+        flag("--privacy", "Also what of the log's unique records comes back."),
     ] = False,
     json: JsonOption = False,
 ) -> None:
@@ -108,13 +98,15 @@ def compare(
     if synthetic is not None:
         from onega.comparison.compare import compare as compare_two
 
-        result = compare_two(log, read_trace(synthetic, procs=procs), waits=waits, privacy=privacy)
+        result = compare_two(
+            log, ReadOptions().read(synthetic, procs=procs), waits=waits, privacy=privacy
+        )
         screen = partial(_print_two, result, f"{real.name} beside {synthetic.name}")
     else:
         extra = {"waits": waits, "privacy": privacy}
         result = _compare_models(log, str(models), (replicates, jobs, seed), **extra)
         screen = partial(_print_models, log, result)
-    page = FigurePage(figures, "compare", real.name, partial(_figures, result))
+    page = FigurePage(figures, "compare", real.name, result)
     emit(result, lambda _: screen(), json=json, figures=page)
 
 
@@ -183,9 +175,3 @@ def _half(table: dict[tuple[str, str], Any], name: str, key: str) -> str:
         return ""
     half = row["high"] - row["mean"]
     return f"{half:.1%}" if key == "d_sa" else f"{half:,.{_digits(key)}f}"
-
-
-def _figures(result: Comparison | ModelComparison) -> dict[str, Any]:
-    from onega.figures.compare import draw_all
-
-    return draw_all(result)

@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any
 
 from onega.cli.console import emit, emit_table, remark
-from onega.cli.options import JsonOption
+from onega.cli.options import JsonOption, argument, option
 
 if TYPE_CHECKING:
     from onega.models.base import WorkloadModel
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="compose")(compose)
-
-
-def _part(flag: str, what: str) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(
-        flag, metavar="MODEL.json", help=f"Take {what} from this model."
-    )
-    return option
+def _part(name: str, what: str) -> Any:  # noqa: ANN401
+    return option(name, "MODEL.json", f"Take {what} from this model.")
 
 
 def compose(
-    profiles: Annotated[
-        Path, typer.Argument(metavar="MODEL.json", help="The model whose widths and run times.")
-    ],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="MODEL.json", help="Where to write the model.")
-    ],
+    *,
+    profiles: Annotated[Path, argument("MODEL.json", "The model whose widths and run times.")],
+    out: Annotated[Path, option("-o --out", "MODEL.json", "Where to write the model.")],
     arrivals: Annotated[Path | None, _part("--arrivals", "when jobs come")] = None,
     estimates: Annotated[Path | None, _part("--estimates", "what users request")] = None,
     users: Annotated[Path | None, _part("--users", "who submits")] = None,
-    json: JsonOption = False,  # noqa: FBT002
+    json: JsonOption = False,
 ) -> None:
     """Make one model of several: one log's jobs, another's arrivals, estimates or users."""
     from onega.models.base import load

@@ -7,10 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from onega.cli.console import FigurePage, emit, emit_table, out, progress, remark_report
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
@@ -18,6 +15,8 @@ from onega.cli.options import (
     SeedOption,
     TraceArgument,
     figures_option,
+    flag,
+    option,
 )
 from onega.core.errors import ExperimentError
 from onega.core.units import humanise_seconds
@@ -27,46 +26,29 @@ if TYPE_CHECKING:
     from onega.experiment.users.feedback import Feedback
     from onega.experiment.users.regulation import Regulation
 
-HoursOption = Annotated[
-    str | None, typer.Option("--hours", metavar="A-B", help="Only this time of the day: 13-16.")
-]
-PermutationsOption = Annotated[
-    int, typer.Option("--permutations", metavar="N", min=0, help="How often chance is tried.")
-]
-LevelOption = Annotated[
-    float, typer.Option("--level", metavar="P", help="Error rate over all eight groups.")
-]
-RegulationOption = Annotated[
-    bool,
-    typer.Option(
-        "--regulation",
-        help="Instead: waits with users moved against one another, over the log's own.",
-    ),
-]
-DrawsOption = Annotated[
-    int, typer.Option("--draws", metavar="N", min=2, help="With --regulation: of each surrogate.")
-]
-PolicyOption = Annotated[
-    str, typer.Option("--policy", metavar="P", help="With --regulation: fcfs, easy, …")
-]
-FiguresOption = Annotated[Path | None, figures_option("feedback")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("feedback")(grouped(feedback))
-
 
 def feedback(
     *,
     trace: TraceArgument,
-    hours: HoursOption = None,
-    permutations: PermutationsOption = 499,
-    level: LevelOption = 0.05,
-    regulation: RegulationOption = False,
-    draws: DrawsOption = 8,
-    policy: PolicyOption = "easy",
-    figures: FiguresOption = None,
+    hours: Annotated[
+        str | None, option("--hours", "A-B", "Only this time of the day: 13-16.")
+    ] = None,
+    permutations: Annotated[
+        int, option("--permutations", "N", "How often chance is tried.", min=0)
+    ] = 499,
+    level: Annotated[float, option("--level", "P", "Error rate over all eight groups.")] = 0.05,
+    regulation: Annotated[
+        bool,
+        flag(
+            "--regulation",
+            "Instead: waits with users moved against one another, over the log's own.",
+        ),
+    ] = False,
+    draws: Annotated[
+        int, option("--draws", "N", "With --regulation: of each surrogate.", min=2)
+    ] = 8,
+    policy: Annotated[str, option("--policy", "P", "With --regulation: fcfs, easy, …")] = "easy",
+    figures: Annotated[Path | None, figures_option("feedback")] = None,
     procs: ProcsOption = None,
     seed: SeedOption = 0,
     json: JsonOption = False,

@@ -6,16 +6,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from onega.cli.console import emit, emit_table, progress, remark
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
     ReadOptions,
     SeedOption,
     TraceArgument,
+    argument,
+    option,
 )
 from onega.core.errors import ModelError, suggest
 from onega.models import MODELS
@@ -24,25 +23,17 @@ if TYPE_CHECKING:
     from onega.models.base import WorkloadModel
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("fit")(grouped(fit))
-
-
 def fit(
     *,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help=f"One of {', '.join(MODELS)}.")],
+    model: Annotated[str, argument("MODEL", f"One of {', '.join(MODELS)}.")],
     trace: TraceArgument,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="MODEL.json", help="Where to write the model.")
-    ],
+    out: Annotated[Path, option("-o --out", "MODEL.json", "Where to write the model.")],
     option: Annotated[
         list[str] | None,
-        typer.Option(
-            "--option",
-            "-O",
-            metavar="NAME=VALUE",
-            help="An option of the model: within=observed, arrivals=poisson, cycle=none, "
+        option(
+            "--option -O",
+            "NAME=VALUE",
+            "An option of the model: within=observed, arrivals=poisson, cycle=none, "
             "estimates=tsafrir.",
         ),
     ] = None,

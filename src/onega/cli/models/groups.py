@@ -6,38 +6,28 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from onega.cli.console import FigurePage, emit, emit_table, remark
-from onega.cli.grouping import grouped
+from onega.cli.console import FigurePage, draw_all, emit, emit_table, remark
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
     ReadOptions,
     TraceArgument,
     figures_option,
+    option,
 )
 
 if TYPE_CHECKING:
     from onega.models.users.clusters import GroupChoice, UserGrouping
 
-GroupsOption = Annotated[
-    int | None,
-    typer.Option("--groups", "-k", metavar="K", min=1, help="How many; suggested by default."),
-]
-FiguresOption = Annotated[Path | None, figures_option("groups")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("groups")(grouped(groups))
-
 
 def groups(
     *,
     trace: TraceArgument,
-    number: GroupsOption = None,
-    figures: FiguresOption = None,
+    number: Annotated[
+        int | None,
+        option("--groups -k", "K", "How many; suggested by default.", min=1),
+    ] = None,
+    figures: Annotated[Path | None, figures_option("groups")] = None,
     procs: ProcsOption = None,
     json: JsonOption = False,
     reading: ReadOptions,
@@ -56,8 +46,7 @@ def groups(
 
 
 def _figures(result: UserGrouping, choice: GroupChoice) -> dict[str, Any]:
-    own = {kind: result.plot(kind) for kind in ("scatter", "shares")}
-    return {**own, "choice": choice.plot()}
+    return {**draw_all(result), **draw_all(choice)}
 
 
 def _shares(result: UserGrouping, choice: GroupChoice) -> None:

@@ -5,36 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from onega.cli.console import emit, remark
-from onega.cli.grouping import grouped
-from onega.cli.options import JsonOption, ReadOptions, SeedOption, TraceArgument, read_trace
+from onega.cli.options import JsonOption, ReadOptions, SeedOption, TraceArgument, option
 from onega.core.errors import ModelError
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("recover")(grouped(recover))
 
 
 def recover(
     *,
     trace: TraceArgument,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="OUT.swf", help="Where to write the log.")
-    ],
+    out: Annotated[Path, option("-o --out", "OUT.swf", "Where to write the log.")],
     estimates: Annotated[
         str,
-        typer.Option(
-            "--estimates", metavar="LAW", help="auto (the best fit), beta, gamma or tsafrir."
-        ),
+        option("--estimates", "LAW", "auto (the best fit), beta, gamma or tsafrir."),
     ] = "auto",
     learn: Annotated[
         Path | None,
-        typer.Option(
-            "--learn-from", metavar="LOG", help="Another log to learn from; this one's by default."
-        ),
+        option("--learn-from", "LOG", "Another log to learn from; this one's by default."),
     ] = None,
     seed: SeedOption = None,
     json: JsonOption = False,
@@ -49,7 +35,7 @@ def recover(
     from onega.traces.writing import write
 
     log = reading.read(trace)
-    model = fit_estimates(jobs_of(log if learn is None else read_trace(learn)), estimates)
+    model = fit_estimates(jobs_of(log if learn is None else ReadOptions().read(learn)), estimates)
     if model is None:
         raise ModelError(
             f"{learn or trace} has fewer than 50 estimates to learn from; name a log that has some "

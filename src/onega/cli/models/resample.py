@@ -5,31 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from onega.cli.console import emit, remark
-from onega.cli.grouping import grouped
-from onega.cli.options import JsonOption, ProcsOption, ReadOptions, SeedOption, TraceArgument
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("resample")(grouped(resample))
+from onega.cli.options import (
+    JsonOption,
+    ProcsOption,
+    ReadOptions,
+    SeedOption,
+    TraceArgument,
+    option,
+)
 
 
 def resample(
     *,
     trace: TraceArgument,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="OUT.swf", help="Where to write the jobs.")
-    ],
-    by: Annotated[
-        str, typer.Option("--by", metavar="WHAT", help="What is drawn anew: weeks or users.")
-    ] = "weeks",
-    load: Annotated[
-        float | None,
-        typer.Option("--load", metavar="X", help="Multiply the log's load by this."),
-    ] = None,
+    out: Annotated[Path, option("-o --out", "OUT.swf", "Where to write the jobs.")],
+    by: Annotated[str, option("--by", "WHAT", "What is drawn anew: weeks or users.")] = "weeks",
+    load: Annotated[float | None, option("--load", "X", "Multiply the log's load by this.")] = None,
     seed: SeedOption = None,
     procs: ProcsOption = None,
     json: JsonOption = False,

@@ -5,10 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from onega.cli.console import emit, remark
-from onega.cli.options import JsonOption, ProcsOption, SeedOption, read_trace
+from onega.cli.options import (
+    JsonOption,
+    ProcsOption,
+    ReadOptions,
+    SeedOption,
+    argument,
+    flag,
+    option,
+)
 from onega.core.errors import ModelError, suggest
 from onega.core.rng import child
 
@@ -19,52 +25,35 @@ if TYPE_CHECKING:
 UNIQUE = ("avoid", "keep")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="sample")(sample)
-
-
 def sample(
+    *,
     model: Annotated[
         Path,
-        typer.Argument(
-            metavar="MODEL", help="A file that onega fit wrote; or lublin, as it was published."
-        ),
+        argument("MODEL", "A file that onega fit wrote; or lublin, as it was published."),
     ],
-    jobs: Annotated[
-        int, typer.Option("-n", "--jobs", metavar="JOBS", min=1, help="How many jobs to draw.")
-    ],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="OUT.swf", help="Where to write them.")
-    ],
+    jobs: Annotated[int, option("-n --jobs", "JOBS", "How many jobs to draw.", min=1)],
+    out: Annotated[Path, option("-o --out", "OUT.swf", "Where to write them.")],
     seed: SeedOption = None,
     load: Annotated[
         float | None,
-        typer.Option(
-            "--load", metavar="X", help="Offered load to reach: the rate changes, the days stay."
-        ),
+        option("--load", "X", "Offered load to reach: the rate changes, the days stay."),
     ] = None,
     procs: ProcsOption = None,
-    private: Annotated[  # noqa: FBT002
+    private: Annotated[
         bool,
-        typer.Option(
-            "--private",
-            help="MODEL is a log: fit it under differential privacy and draw from that.",
-        ),
+        flag("--private", "MODEL is a log: fit it under differential privacy and draw from that."),
     ] = False,
-    epsilon: Annotated[
-        float, typer.Option("--epsilon", metavar="E", help="ε of --private, by job.")
-    ] = 1.0,
+    epsilon: Annotated[float, option("--epsilon", "E", "ε of --private, by job.")] = 1.0,
     unique: Annotated[
         str,
-        typer.Option(
+        option(
             "--unique",
-            metavar="WHAT",
-            help="Of --private LOG: avoid records that only one user has (by seconds; this looks "
+            "WHAT",
+            "Of --private LOG: avoid records that only one user has (by seconds; this looks "
             "at the log, so that ε holds for the model only), or keep chance hits.",
         ),
     ] = "avoid",
-    json: JsonOption = False,  # noqa: FBT002
+    json: JsonOption = False,
 ) -> None:
     """Draw jobs from a model and write them as a log, ready for `onega simulate`."""
     from onega.traces.writing import write
@@ -114,7 +103,7 @@ def _private(
         )
     # The noise must not be the sample's own numbers, nor known: a seed is for trying things out.
     noise = None if seed is None else seed + 1
-    log = read_trace(given, procs=procs)
+    log = ReadOptions().read(given, procs=procs)
     return Private.fit(log, rng=noise, epsilon=epsilon), log
 
 

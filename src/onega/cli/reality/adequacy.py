@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import typer
-
 from onega.cli.console import (
     FigurePage,
+    draw_all,
     emit,
     emit_table,
     progress,
@@ -19,7 +19,6 @@ from onega.cli.console import (
     remark_report,
     say,
 )
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     OverheadsOption,
@@ -27,6 +26,7 @@ from onega.cli.options import (
     ReadOptions,
     SeedOption,
     TraceArgument,
+    argument,
     figures_option,
     names_in,
     option,
@@ -43,23 +43,13 @@ if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
     from onega.core.workload.workload import Workload
 
-SecondsOption = Annotated[
-    float | None,
-    option("--reference", "SECONDS", "P_ideal: up to here a model is adequate.", min=0),
-]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("adequacy")(grouped(adequacy))
-
 
 def adequacy(
     *,
     real: TraceArgument,
     model: Annotated[
         Path | None,
-        typer.Argument(metavar="[MODEL]", help="The model's answer to the same stream: a log."),
+        argument("[MODEL]", "The model's answer to the same stream: a log."),
     ] = None,
     simulate: Annotated[
         str | None,
@@ -76,18 +66,21 @@ def adequacy(
     ] = None,
     overheads: OverheadsOption = None,
     seed: SeedOption = None,
-    reference: SecondsOption = None,
+    reference: Annotated[
+        float | None,
+        option("--reference", "SECONDS", "P_ideal: up to here a model is adequate.", min=0),
+    ] = None,
     tolerance: Annotated[
         float,
-        typer.Option(metavar="SECONDS", min=0, help="Submit times may differ by so much."),
+        option("--tolerance", "SECONDS", "Submit times may differ by so much.", min=0),
     ] = 0.0,
     same_within: Annotated[
         float,
-        typer.Option(metavar="SECONDS", min=0, help="Waits so near count as the same."),
+        option("--same-within", "SECONDS", "Waits so near count as the same.", min=0),
     ] = 1e-6,
     knowledge: Annotated[
         str | None,
-        typer.Option(metavar="WHAT", help="For --simulate: estimate or runtime."),
+        option("--knowledge", "WHAT", "For --simulate: estimate or runtime."),
     ] = None,
     events: Annotated[
         Path | None,
@@ -240,8 +233,8 @@ def _write_events(folder: Path, log: Any, result: Adequacy) -> None:  # noqa: AN
     remark(f"event logs in {', '.join(str(folder / name) for name in sides)}")
 
 
-def _figures(result: Adequacy) -> dict[str, Any]:
+def _figures(result: Adequacy) -> Mapping[str, Any]:
     if not result.defined:
         remark("no figures: the measure is undefined")
         return {}
-    return {kind: result.plot(kind) for kind in result.figure_kinds()}
+    return draw_all(result)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,20 +13,16 @@ from onega.cli.options import (
     JsonOption,
     MapOption,
     ProcsOption,
+    ReadOptions,
     TraceArgument,
     file_that_can_be,
     option,
-    read_trace,
 )
 
 if TYPE_CHECKING:
     from onega.comparison.golden import GoldenDifference
     from onega.core.schedule.schedule import Schedule
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("golden")(golden)
+    from onega.core.workload.workload import Workload
 
 
 def golden(
@@ -44,12 +40,11 @@ def golden(
     ] = "instant",
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
+        option(
+            "-o --out",
+            "FILE",
+            "The file to write; standard output without.",
             callback=file_that_can_be,
-            help="The file to write; standard output without.",
         ),
     ] = None,
     check: Annotated[
@@ -70,7 +65,8 @@ def golden(
     from onega.core.files import write_text
     from onega.traces.files import whole
 
-    schedule, left_out = _schedule(trace, policy, procs, knowledge, ties, from_format, map_file)
+    log = ReadOptions(from_format, map_file).read(trace, procs=procs)
+    schedule, left_out = _schedule(log, policy, knowledge=knowledge, ties=ties)
     made = make_golden(schedule, ties=ties, left_out=left_out)
     numbers = {
         "log": made.facts["log"],
@@ -94,27 +90,17 @@ def golden(
     emit(numbers, lambda _: print(text, end=""), json=json)
 
 
-def _schedule(
-    trace: Path,
-    policy: str,
-    procs: int | None,
-    knowledge: str | None,
-    ties: str,
-    from_format: str | None,
-    map_file: Path | None,
-) -> tuple[Schedule, int]:
+def _schedule(log: Workload, policy: str, **how: Any) -> tuple[Schedule, int]:  # noqa: ANN401
     """Simulate the log's jobs; tells how many of them can't be."""
     from onega.simulation.simulate import simulate
     from onega.traces.cleaning import simulable
 
-    log = read_trace(trace, format=from_format, map_file=map_file, procs=procs)
     if log.meta.procs is None:
         fail("the log doesn't say how large the machine is; give --procs")
     jobs, report = simulable(log)
     if report.dropped:
         remark(f"left out {report.dropped} of {len(log)} jobs without a width or a run time")
-    how = {"knowledge": knowledge, "ties": ties}
-    return simulate(jobs, log.meta.procs, policy, **how), report.dropped  # type: ignore[arg-type]
+    return simulate(jobs, log.meta.procs, policy, **how), report.dropped
 
 
 def _sentence(found: GoldenDifference) -> str:

@@ -9,17 +9,15 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
-import typer
-
 from onega.cli.console import emit, emit_table, progress, remark, remark_report, say
 from onega.cli.options import (
     FromOption,
     JsonOption,
+    ReadOptions,
     SeedOption,
     TraceArgument,
     names_in,
     option,
-    read_trace,
 )
 
 if TYPE_CHECKING:
@@ -28,67 +26,54 @@ if TYPE_CHECKING:
     from onega.core.workload.workload import Workload
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="virtual")(virtual)
-
-
 def virtual(
+    *,
     trace: TraceArgument,
     procs: Annotated[int, option("--procs", "C", "Virtual processors.", min=1)],
-    output: Annotated[
-        Path, typer.Option("-o", "--out", metavar="DIR", help="Everything is written here.")
-    ],
+    output: Annotated[Path, option("-o --out", "DIR", "Everything is written here.")],
     speed: Annotated[
-        float, typer.Option(metavar="X", help="Virtual seconds in a real one; 1: real time.")
+        float, option("--speed", "X", "Virtual seconds in a real one; 1: real time.")
     ] = 20.0,
-    repeat: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Runs; two or more give P_ideal.")
-    ] = 1,
+    repeat: Annotated[int, option("--repeat", "N", "Runs; two or more give P_ideal.", min=1)] = 1,
     settings: Annotated[
         str,
-        typer.Option(
-            metavar="S", help="stock, fine, a slurm.conf, or SchedulerParameters (bf_interval=…)."
+        option(
+            "--settings", "S", "stock, fine, a slurm.conf, or SchedulerParameters (bf_interval=…)."
         ),
     ] = "stock",
     clock: Annotated[
         str,
-        typer.Option(
-            metavar="C", help="steady, or jumping: over the time in which nothing can happen."
-        ),
+        option("--clock", "C", "steady, or jumping: over the time in which nothing can happen."),
     ] = "steady",
-    jobs: Annotated[
-        int | None, typer.Option("-n", "--jobs", metavar="N", min=1, help="Only the first N jobs.")
-    ] = None,
+    jobs: Annotated[int | None, option("-n --jobs", "N", "Only the first N jobs.", min=1)] = None,
     sample: Annotated[
         int | None,
-        typer.Option(metavar="N", min=50, help="Draw N jobs with the log's statistics instead."),
+        option("--sample", "N", "Draw N jobs with the log's statistics instead.", min=50),
     ] = None,
     shrink: Annotated[
-        float, typer.Option(metavar="F", help="With --sample: divide all times by F.")
+        float, option("--shrink", "F", "With --sample: divide all times by F.")
     ] = 1.0,
-    load: Annotated[
-        float | None, typer.Option(metavar="L", help="With --sample: offered load.")
-    ] = None,
+    load: Annotated[float | None, option("--load", "L", "With --sample: offered load.")] = None,
     events: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Table of events: cancel, kill, fail, return, drain, ….",
+        option(
+            "--events",
+            "FILE",
+            "Table of events: cancel, kill, fail, return, drain, ….",
             exists=True,
             dir_okay=False,
         ),
     ] = None,
     interruption: Annotated[
-        str, typer.Option(metavar="RULE", help="Of interrupted jobs: requeue or lost.")
+        str, option("--interruption", "RULE", "Of interrupted jobs: requeue or lost.")
     ] = "requeue",
     models: Annotated[
         str | None,
-        typer.Option(metavar="P,Q,…", help="Simulate too, under these: easy,conservative,slurm."),
+        option("--models", "P,Q,…", "Simulate too, under these: easy,conservative,slurm."),
     ] = None,
     seed: SeedOption = None,
     format: FromOption = None,
-    json: JsonOption = False,  # noqa: FBT002
+    json: JsonOption = False,
 ) -> None:
     """Let a real Slurm schedule a stream on virtual nodes, and note what it does.
 
@@ -99,7 +84,7 @@ def virtual(
     from onega.traces.tables.named import read_events
 
     signal.signal(signal.SIGTERM, _terminated)
-    log = read_trace(trace, format=format)
+    log = ReadOptions(format).read(trace)
     stream = log if jobs is None else log.sorted().head(jobs)
     if sample is not None:
         stream = _draw(stream, sample, procs=procs, shrink=shrink, load=load, seed=seed)

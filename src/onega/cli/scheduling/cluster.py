@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import emit, out, remark
-from onega.cli.grouping import grouped
+from onega.cli.console import emit, out, remark, remark_report
 from onega.cli.options import (
     JsonOption,
     ReadOptions,
     TraceArgument,
+    argument,
     option,
-    remark_findings,
 )
 from onega.core.errors import MachineError, SimulationError, name_some
 
@@ -26,21 +25,15 @@ if TYPE_CHECKING:
     from onega.core.machine.cluster import Cluster
     from onega.simulation.machine.fit import Misfit
 
+HELP = "Describe a machine in a file."
+
 DOES_NOT_FIT = 2
 
 
-def register(app: typer.Typer) -> None:
-    """Add the group of commands."""
-    group = typer.Typer(help="Describe a machine in a file.", no_args_is_help=True)
-    group.command("init")(init)
-    group.command("check")(grouped(check))
-    app.add_typer(group, name="cluster")
-
-
 def init(
-    file: Annotated[
-        Path, typer.Argument(metavar="[FILE]", help="Where to write; cluster.toml by default.")
-    ] = Path("cluster.toml"),
+    file: Annotated[Path, argument("[FILE]", "Where to write; cluster.toml by default.")] = Path(
+        "cluster.toml"
+    ),
     *,
     json: JsonOption = False,
 ) -> None:
@@ -59,7 +52,7 @@ def init(
 
 
 def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A cluster file.")],
+    file: Annotated[Path, argument("FILE", "A cluster file.")],
     trace: TraceArgument,
     *,
     demands: Annotated[
@@ -89,7 +82,7 @@ def check(
     except SimulationError as error:
         raise MachineError(f"{file}: {error}") from None
     jobs, report = simulable(log)
-    remark_findings(str(trace), report)
+    remark_report(report, trace)
     found = find_misfits(jobs, machine, demands=wants)
     numbers = _numbers(machine, len(jobs), found)
     emit(numbers, partial(_screen, found=found), json=json)
@@ -118,3 +111,6 @@ def _screen(numbers: dict[str, Any], found: Sequence[Misfit]) -> None:
     for one in found:
         many = f"{len(one.jobs):,} of {jobs:,} jobs"
         console.print(f"{many}: {one.why}{name_some(one.jobs)}", soft_wrap=True, markup=False)
+
+
+COMMANDS = {"init": init, "check": check}

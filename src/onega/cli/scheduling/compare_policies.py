@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import typer
 
 from onega.cli.console import FigurePage, emit, emit_table, progress, say
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     OverheadsOption,
@@ -33,11 +31,6 @@ from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
 
 if TYPE_CHECKING:
     from onega.experiment.replicates.policies import PolicyComparison
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("compare-policies")(grouped(compare_policies))
 
 
 def compare_policies(

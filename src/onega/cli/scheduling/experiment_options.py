@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
-
 from onega.cli.console import remark
-from onega.cli.options import ReadOptions, names_in, option
+from onega.cli.options import ReadOptions, flag, names_in, option
 from onega.core.errors import ExperimentError
 
 if TYPE_CHECKING:
@@ -23,9 +21,7 @@ KnowledgeOption = Annotated[
     str | None,
     option("--knowledge", "K", "What scheduler and rate control know: estimate or runtime."),
 ]
-LimitsOption = Annotated[
-    bool, typer.Option("--enforce-limits", help="End jobs at their estimates.")
-]
+LimitsOption = Annotated[bool, flag("--enforce-limits", "End jobs at their estimates.")]
 ClusterOption = Annotated[Path | None, option("--cluster", "FILE.toml", "The machine from a file.")]
 
 
@@ -76,13 +72,8 @@ class ReplicateOptions:
 
     replicates: Annotated[
         int,
-        typer.Option(
-            "-n",
-            "--replicates",
-            metavar="N",
-            min=1,
-            help="Workloads to run everything on (at most).",
-            rich_help_panel=_REPLICATES,
+        option(
+            "-n --replicates", "N", "Workloads to run everything on (at most).", _REPLICATES, min=1
         ),
     ] = 40
     resample: Annotated[

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import FigurePage, emit, emit_table, progress, say
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
@@ -36,11 +35,6 @@ if TYPE_CHECKING:
     from onega.experiment.planning.planning import Plan
 
 VARIES = ("procs", "nodes", "policy", "load", "energy")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("plan")(grouped(plan))
 
 
 def plan(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from onega.cli.console import emit_table, say
-from onega.cli.options import option
+from onega.cli.options import flag_of, option
 from onega.cli.scheduling.experiment_options import listed
 from onega.core.errors import ExperimentError, SimulationError
 from onega.core.units import duration
@@ -74,7 +74,7 @@ class EnergyFlags:
     def check(self, vary: str) -> None:
         """Refuse flags that would have no effect, and a question that lacks something."""
         names = [one.name for one in fields(self) if one.default is None]
-        given = [_flag(name) for name in names if getattr(self, name) is not None]
+        given = [flag_of(name) for name in names if getattr(self, name) is not None]
         if vary != "energy":
             if given:
                 raise ExperimentError(f"{given[0]} is for --vary energy; got --vary {vary}")
@@ -88,18 +88,14 @@ class EnergyFlags:
             raise ExperimentError(
                 "--rates need thresholds: --k for one both ways, or --k-low and --k-high"
             )
-        asleep = [_flag(name) for name in _SLEEP if getattr(self, name) is not None]
+        asleep = [flag_of(name) for name in _SLEEP if getattr(self, name) is not None]
         if self.sleep_after is None and asleep:
             raise ExperimentError(f"{asleep[0]} needs --sleep-after")
         if self.sleep_after is not None and len(asleep) < len(_SLEEP):
-            raise ExperimentError(f"--sleep-after needs {', '.join(map(_flag, _SLEEP))}")
+            raise ExperimentError(f"--sleep-after needs {', '.join(map(flag_of, _SLEEP))}")
 
 
 _SLEEP = ("sleep_power", "wake_delay", "wake_power")
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def grid_of(flags: EnergyFlags, procs: int) -> dict[str, Cluster]:
@@ -142,15 +138,14 @@ def _naps(flags: EnergyFlags) -> dict[str, Sleep | None] | None:
     assert flags.wake_power is not None
     naps: dict[str, Sleep | None] = {}
     for word in listed("--sleep-after", flags.sleep_after):
+        naps[word] = None
+        if word == "never":
+            continue
         try:
-            state = None if word == "never" else (duration(word), duration(flags.wake_delay))
+            timeout, delay = duration(word), duration(flags.wake_delay)
         except ValueError as error:
             raise ExperimentError(f"--sleep-after, --wake-delay: {error}, or never") from None
-        naps[word] = None
-        if state is not None:
-            timeout, delay = state
-            asleep = SleepState(timeout, flags.sleep_power, delay, flags.wake_power)
-            naps[word] = Sleep(asleep)
+        naps[word] = Sleep(SleepState(timeout, flags.sleep_power, delay, flags.wake_power))
     return naps
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from onega.cli.console import err, is_quiet, remark
+from onega.cli.console import bar, err, is_quiet, remark
 from onega.core.units import humanise_seconds
 
 if TYPE_CHECKING:
@@ -27,45 +27,30 @@ def runs_progress(description: str, *, silent: bool = False) -> Iterator[Callabl
     if is_quiet() or (silent and not err().is_terminal):
         yield lambda tally: None
     elif err().is_terminal:
-        with _bar(description) as tell:
-            yield tell
+        from rich.progress import TextColumn
+
+        words = TextColumn("{task.fields[words]}")
+        with bar(description, words, total=None, words="") as update:
+            yield lambda tally: update(
+                total=tally.total,
+                completed=tally.before + tally.done,
+                words=tally_sentence(tally),
+            )
     else:
-        yield _Lines(description).tell
+        yield _lines(description)
 
 
-@contextmanager
-def _bar(description: str) -> Iterator[Callable[[Tally], None]]:
-    from rich.progress import BarColumn, Progress, TextColumn
+def _lines(description: str) -> Callable[[Tally], None]:
+    """Say plain lines: not too many, and none about what ends at once."""
+    said = time.monotonic()
 
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[words]}"),
-        console=err(),
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task(description, total=None, words="")
+    def tell(tally: Tally) -> None:
+        nonlocal said
+        if time.monotonic() - said >= EVERY:
+            said = time.monotonic()
+            remark(f"{description}: {tally_sentence(tally)}")
 
-        def tell(tally: Tally) -> None:
-            there = tally.before + tally.done
-            bar.update(task, total=tally.total, completed=there, words=tally_sentence(tally))
-
-        yield tell
-
-
-class _Lines:
-    """Plain lines: not too many, and none about what ends at once."""
-
-    def __init__(self, description: str) -> None:
-        self._description = description
-        self._said = time.monotonic()
-
-    def tell(self, tally: Tally) -> None:
-        now = time.monotonic()
-        if now - self._said >= EVERY:
-            self._said = now
-            remark(f"{self._description}: {tally_sentence(tally)}")
+    return tell
 
 
 def tally_sentence(tally: Tally) -> str:

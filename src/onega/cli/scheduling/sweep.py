@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onega.cli.console import FigurePage, emit, emit_table, remark, warnings_as_remarks
-from onega.cli.grouping import grouped
-from onega.cli.options import JsonOption, figures_option, option
+from onega.cli.console import (
+    FigurePage,
+    emit,
+    emit_table,
+    remark,
+    remark_report,
+    warnings_as_remarks,
+)
+from onega.cli.options import JsonOption, argument, figures_option, flag, option
 from onega.cli.scheduling.experiment_options import WorkerOptions
 from onega.cli.scheduling.run_progress import runs_progress
 from onega.core.errors import ExperimentError
@@ -31,29 +37,21 @@ SHOWN = 5
 """Problems that are named one by one."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("sweep")(grouped(sweep))
-
-
 def sweep(
     spec: Annotated[
         Path | None,
-        typer.Argument(metavar="SPEC.toml", help="What is fixed, what varies (docs/sweeps.md)."),
+        argument("SPEC.toml", "What is fixed, what varies (docs/sweeps.md)."),
     ] = None,
     *,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Where finished runs are kept."),
-    ] = None,
+    out: Annotated[Path | None, option("--out -o", "DIR", "Where finished runs are kept.")] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say how many runs, and how long; write nothing.")
+        bool, flag("--dry-run", "Say how many runs, and how long; write nothing.")
     ] = False,
     status: Annotated[Path | None, option("--status", "DIR", "Say how far a sweep is.")] = None,
     working: WorkerOptions,
     replace_spec: Annotated[
         bool,
-        typer.Option("--replace-spec", help="Go on in DIR with a changed spec; keep common runs."),
+        flag("--replace-spec", "Go on in DIR with a changed spec; keep common runs."),
     ] = False,
     table: Annotated[
         Path | None,
@@ -69,7 +67,9 @@ def sweep(
     if status is not None:
         if spec is not None or out is not None or dry_run:
             raise ExperimentError("--status DIR stands alone; it reads DIR and runs nothing")
-        _finish(_loaded(status), table, figures, json=json)
+        from onega.experiment.sweep.sweep import Sweep
+
+        _finish(Sweep.load(status), table, figures, json=json)
         return
     if spec is None:
         raise ExperimentError("what is to be swept? give SPEC.toml, or --status DIR")
@@ -94,20 +94,13 @@ def sweep(
         raise typer.Exit(1)
 
 
-def _loaded(folder: Path) -> Sweep:
-    from onega.experiment.sweep.sweep import Sweep
-
-    return Sweep.load(folder)
-
-
 def _prepared(spec: Path) -> Prepared:
     """Read the spec and what it names; say what was left out and what can't be run."""
     from onega.experiment.sweep.prepare import prepare
 
     plan = prepare(spec)
     for path, report in plan.reports.items():
-        for finding in report:
-            remark(f"{path}: {finding}")
+        remark_report(report, path)
     if plan.impossible:
         many = "run" if len(plan.impossible) == 1 else "runs"
         remark(f"{len(plan.impossible)} {many} can't be made, e.g.: {plan.impossible[0]}")
@@ -161,7 +154,7 @@ def _finish(found: Sweep, table: Path | None, figures: Path | None, *, json: boo
     """Tell how far the sweep is; write table and figures if asked for."""
     if table is not None:
         _write_table(found, table)
-    page = FigurePage(figures, "sweep", repr(found)[1:-1], partial(_figures, found))
+    page = FigurePage(figures, "sweep", repr(found)[1:-1], found)
     emit(found, partial(_screen, advise=table is None), json=json, figures=page)
 
 
@@ -228,9 +221,3 @@ def _write_table(found: Sweep, path: Path) -> None:
         shown = frame.with_columns(pl.col(lists).cast(pl.List(pl.String)).list.join(" "))
     write_table(shown, path)
     remark(f"{frame.height} runs in {path}")
-
-
-def _figures(found: Sweep) -> dict[str, Any]:
-    from onega.figures.sweep import draw_all
-
-    return draw_all(found)

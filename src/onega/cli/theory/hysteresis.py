@@ -7,56 +7,42 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onega.cli.console import emit, emit_table
-from onega.cli.options import JsonOption, seconds_of
+from onega.cli.options import JsonOption, option, seconds_of
 from onega.core.errors import QueueingError
 from onega.core.units import humanise_seconds
 
 if TYPE_CHECKING:
     from onega.queueing.hysteresis import Hysteresis
 
-ClassesOption = Annotated[
-    str,
-    typer.Option(
-        help='Widths of jobs: "1" (all serial), "0.5,0.3,0.2" (p_1, p_2, p_3), "1:0.5,4:0.5", '
-        '"uniform:4".'
-    ),
-]
-ProcsOption = Annotated[int, typer.Option(metavar="C", help="Servers.")]
-ArrivalRateOption = Annotated[float, typer.Option(metavar="L", help="Jobs per second.")]
-MeanRuntimeOption = Annotated[
-    str, typer.Option(metavar="S", help="Mean run time at rate 1: 90, 15m, 1h.")
-]
-RatesOption = Annotated[str, typer.Option(metavar="R[,R…]", help="Rates, increasing.")]
-LowOption = Annotated[
-    str | None, typer.Option(metavar="K[,K…]", help="Jobs in the system at which to slow down.")
-]
-HighOption = Annotated[
-    str | None, typer.Option(metavar="K[,K…]", help="Jobs above which to speed up.")
-]
-BusyOption = Annotated[
-    str | None, typer.Option(metavar="W[,W…]", help="Watts of a busy processor at each rate.")
-]
-IdleOption = Annotated[
-    str | None, typer.Option(metavar="W[,W…]", help="Watts of an idle processor at each rate.")
-]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("hysteresis")(hysteresis)
-
 
 def hysteresis(
-    procs: ProcsOption,
-    arrival_rate: ArrivalRateOption,
-    mean_runtime: MeanRuntimeOption,
-    rates: RatesOption,
-    classes: ClassesOption = "1",
-    k_low: LowOption = None,
-    k_high: HighOption = None,
-    power_busy: BusyOption = None,
-    power_idle: IdleOption = None,
-    json: JsonOption = False,  # noqa: FBT002
+    *,
+    procs: Annotated[int, option("--procs", "C", "Servers.")],
+    arrival_rate: Annotated[float, option("--arrival-rate", "L", "Jobs per second.")],
+    mean_runtime: Annotated[
+        str, option("--mean-runtime", "S", "Mean run time at rate 1: 90, 15m, 1h.")
+    ],
+    rates: Annotated[str, option("--rates", "R[,R…]", "Rates, increasing.")],
+    classes: Annotated[
+        str,
+        typer.Option(
+            help='Widths of jobs: "1" (all serial), "0.5,0.3,0.2" (p_1, p_2, p_3), "1:0.5,4:0.5", '
+            '"uniform:4".'
+        ),
+    ] = "1",
+    k_low: Annotated[
+        str | None, option("--k-low", "K[,K…]", "Jobs in the system at which to slow down.")
+    ] = None,
+    k_high: Annotated[
+        str | None, option("--k-high", "K[,K…]", "Jobs above which to speed up.")
+    ] = None,
+    power_busy: Annotated[
+        str | None, option("--power-busy", "W[,W…]", "Watts of a busy processor at each rate.")
+    ] = None,
+    power_idle: Annotated[
+        str | None, option("--power-idle", "W[,W…]", "Watts of an idle processor at each rate.")
+    ] = None,
+    json: JsonOption = False,
 ) -> None:
     """Tell mean power, jobs and waits of a small machine whose rate follows its queue, exactly.
 
@@ -66,13 +52,12 @@ def hysteresis(
     from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
     from onega.queueing.hysteresis import hysteresis as solve
 
-    kind = "queue" if "," in rates else None
-    one_rate = None if kind else rates
+    several = "," in rates
     flags = MachineFlags(
         procs=procs,
-        rate_control=kind,
-        rates=rates if kind else None,
-        rate_low=None if one_rate is None else _number("--rates", one_rate),
+        rate_control="queue" if several else None,
+        rates=rates if several else None,
+        rate_low=None if several else _number("--rates", rates),
         k_low=k_low,
         k_high=k_high,
         power_busy=power_busy,
@@ -90,10 +75,6 @@ def hysteresis(
     emit(result, _screen, json=json)
 
 
-def _screen(result: Hysteresis) -> None:
-    emit_table("Rate by the queue", _rows(result), ("measure", "value"))
-
-
 def _number(flag: str, text: str) -> float:
     try:
         return float(text)
@@ -101,7 +82,7 @@ def _number(flag: str, text: str) -> float:
         raise QueueingError(f"{flag} takes numbers like 1 or 0.8,1.0; got {text!r}") from None
 
 
-def _rows(result: Hysteresis) -> list[tuple[str, object]]:
+def _screen(result: Hysteresis) -> None:
     shares = ", ".join(
         f"{share:.1%} at {rate:g}" for rate, share in zip(result.rates, result.time_at, strict=True)
     )
@@ -117,4 +98,4 @@ def _rows(result: Hysteresis) -> list[tuple[str, object]]:
     ]
     if result.mean_power is not None:
         rows.insert(0, ("mean power, W", f"{result.mean_power:.6g}"))
-    return rows
+    emit_table("Rate by the queue", rows, ("measure", "value"))

@@ -6,16 +6,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from onega.cli.console import FigurePage, emit, emit_table, remark_report, say
-from onega.cli.grouping import grouped
+from onega.cli.console import FigurePage, draw_all, emit, emit_table, remark_report, say
 from onega.cli.options import (
     JsonOption,
     ReadOptions,
     SeedOption,
+    argument,
     figures_option,
-    read_trace,
+    flag,
+    option,
 )
 from onega.core.units import humanise_seconds, quantity
 
@@ -24,79 +23,58 @@ if TYPE_CHECKING:
     from onega.queueing.loss import Loss
 
 
-LogArgument = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="[TRACE]", help="A log to take from what isn't given.", show_default=False
-    ),
-]
-ArrivalRateOption = Annotated[
-    float | None, typer.Option(metavar="L", help="Requests per second, λ.")
-]
-ServiceRateOption = Annotated[
-    float | None, typer.Option(metavar="M", help="Tasks that a server ends per second, μ.")
-]
-LimitRateOption = Annotated[
-    float | None,
-    typer.Option(metavar="N", help="Cut-offs per second and task, ν; 0 for no limit."),
-]
-WidthsOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SPEC",
-        help="Tasks of a request: fixed:4, geometric:0.3, poisson:2.5, uniform:16, "
-        "list:1:0.5,2:0.5, or a log's file name.",
-    ),
-]
-LimitOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LAW",
-        help="Another law of limits: deterministic:1h, gamma:2:1h, weibull:1.5:1h, or empirical: "
-        "the log's estimates.",
-    ),
-]
-SharedOption = Annotated[
-    bool, typer.Option("--shared", help="One limit for all tasks of a request.")
-]
-TargetOption = Annotated[
-    float, typer.Option(metavar="P", help="Share to be served, for the critical limit.")
-]
-EpsilonOption = Annotated[
-    float | None,
-    typer.Option(metavar="E", help="Also: the fewest servers so that P(all busy) ≤ E."),
-]
-ProcsOption = Annotated[
-    int | None,
-    typer.Option(metavar="C", help="Also: losses on a machine of C servers without a queue."),
-]
-CheckOption = Annotated[
-    bool, typer.Option("--check", help="Also simulate the system, beside the formulas.")
-]
-FiguresOption = Annotated[Path | None, figures_option("limits")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("limits")(grouped(limits))
-
-
 def limits(
     *,
-    trace: LogArgument = None,
-    arrival_rate: ArrivalRateOption = None,
-    service_rate: ServiceRateOption = None,
-    limit_rate: LimitRateOption = None,
-    widths: WidthsOption = None,
-    limit: LimitOption = None,
-    shared: SharedOption = False,
-    target: TargetOption = 0.95,
-    epsilon: EpsilonOption = None,
-    procs: ProcsOption = None,
-    check: CheckOption = False,
+    trace: Annotated[
+        Path | None,
+        argument("[TRACE]", "A log to take from what isn't given.", show_default=False),
+    ] = None,
+    arrival_rate: Annotated[
+        float | None, option("--arrival-rate", "L", "Requests per second, λ.")
+    ] = None,
+    service_rate: Annotated[
+        float | None, option("--service-rate", "M", "Tasks that a server ends per second, μ.")
+    ] = None,
+    limit_rate: Annotated[
+        float | None,
+        option("--limit-rate", "N", "Cut-offs per second and task, ν; 0 for no limit."),
+    ] = None,
+    widths: Annotated[
+        str | None,
+        option(
+            "--widths",
+            "SPEC",
+            "Tasks of a request: fixed:4, geometric:0.3, poisson:2.5, uniform:16, "
+            "list:1:0.5,2:0.5, or a log's file name.",
+        ),
+    ] = None,
+    limit: Annotated[
+        str | None,
+        option(
+            "--limit",
+            "LAW",
+            "Another law of limits: deterministic:1h, gamma:2:1h, weibull:1.5:1h, or empirical: "
+            "the log's estimates.",
+        ),
+    ] = None,
+    shared: Annotated[bool, flag("--shared", "One limit for all tasks of a request.")] = False,
+    target: Annotated[
+        float, option("--target", "P", "Share to be served, for the critical limit.")
+    ] = 0.95,
+    epsilon: Annotated[
+        float | None,
+        option("--epsilon", "E", "Also: the fewest servers so that P(all busy) ≤ E."),
+    ] = None,
+    procs: Annotated[
+        int | None,
+        option("--procs", "C", "Also: losses on a machine of C servers without a queue."),
+    ] = None,
+    check: Annotated[
+        bool, flag("--check", "Also simulate the system, beside the formulas.")
+    ] = False,
     seed: SeedOption = None,
     reading: ReadOptions,
-    figures: FiguresOption = None,
+    figures: Annotated[Path | None, figures_option("limits")] = None,
     json: JsonOption = False,
 ) -> None:
     """Tell how many servers are busy and how many requests are lost to the dispatcher's limit.
@@ -106,11 +84,8 @@ def limits(
     """
     from onega.queueing.limits.limits import limits as solve
 
-    log = None
-    if trace is not None:
-        log = reading.read(trace)
     result = solve(
-        log,
+        None if trace is None else reading.read(trace),
         arrival_rate=arrival_rate,
         service_rate=service_rate,
         limit_rate=limit_rate,
@@ -146,7 +121,7 @@ def _widths(text: str | None, reading: ReadOptions) -> Any:  # noqa: ANN401
     if text is None:
         return None
     if Path(text).is_file():
-        return read_trace(text, format=reading.from_format)
+        return ReadOptions(reading.from_format).read(text)
     return text
 
 
@@ -234,7 +209,4 @@ def _screen(result: Limits, extra: dict[str, Any], finite: Loss | None) -> None:
 
 
 def _figures(result: Limits, finite: Loss | None) -> dict[str, Any]:
-    drawn = {kind: result.plot(kind) for kind in result.figure_kinds()}
-    if finite is not None:
-        drawn |= {kind: finite.plot(kind) for kind in finite.figure_kinds()}
-    return drawn
+    return {**draw_all(result), **({} if finite is None else draw_all(finite))}

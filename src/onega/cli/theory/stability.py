@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import FigurePage, emit, emit_table, progress, remark_report, say
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ReadOptions,
     SeedOption,
+    argument,
     figures_option,
+    flag,
+    option,
     seconds_of,
 )
 from onega.core.errors import QueueingError
@@ -26,79 +28,60 @@ if TYPE_CHECKING:
     from onega.queueing.widths import WidthsLike
 
 
-LogArgument = Annotated[
-    Path | None, typer.Argument(metavar="[TRACE]", help="A log of jobs.", show_default=False)
-]
-ClassesOption = Annotated[
-    str | None,
-    typer.Option(
-        help='Widths instead of a log: "0.5,0.3,0.2" (p_1, p_2, p_3), "1:0.5,4:0.5", '
-        '"geometric:0.3", "uniform:16".'
-    ),
-]
-ProcsOption = Annotated[int | None, typer.Option(help="Servers; the log's machine by default.")]
-ArrivalRateOption = Annotated[
-    float | None, typer.Option(help="Jobs per second; from the log by default.")
-]
-MeanRuntimeOption = Annotated[
-    str | None, typer.Option(help="Mean run time: 90, 15m, 1h; from the log by default.")
-]
-MethodOption = Annotated[
-    str, typer.Option(help="exact, partitions, enumeration, montecarlo or saturation.")
-]
-LawOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LAW",
-        help="With --classes: the law of run times: exponential (the default), fixed, erlang(4), "
-        "hyperexponential(0.9:0.1, 0.1:9.1), hyperexponential(cv2=4), lognormal(sigma=1), …",
-    ),
-]
-BudgetOption = Annotated[
-    int | None,
-    typer.Option(
-        metavar="JOBS",
-        min=1,
-        help="Jobs simulated at most where the answer is measured; it says how exact it got.",
-    ),
-]
-PolicyOption = Annotated[
-    str, typer.Option(metavar="P", help="For saturation: the policy to simulate.")
-]
-PrecisionOption = Annotated[
-    float, typer.Option(metavar="E", help="For saturation: relative half-width to reach.")
-]
-WaitingOption = Annotated[
-    bool, typer.Option("--waiting", help="Also the exact mean wait (small machines).")
-]
-DrawsOption = Annotated[int, typer.Option(help="For montecarlo: sample size.")]
-ConfidenceOption = Annotated[float, typer.Option(help="Level of the intervals.")]
-FiguresOption = Annotated[Path | None, figures_option("stability")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("stability")(grouped(stability))
-
-
 def stability(
     *,
-    trace: LogArgument = None,
-    classes: ClassesOption = None,
-    procs: ProcsOption = None,
-    arrival_rate: ArrivalRateOption = None,
-    mean_runtime: MeanRuntimeOption = None,
-    law: LawOption = None,
-    method: MethodOption = "exact",
-    policy: PolicyOption = "fcfs",
-    precision: PrecisionOption = 0.01,
-    waiting: WaitingOption = False,
-    draws: DrawsOption = 200_000,
-    confidence: ConfidenceOption = 0.95,
-    budget: BudgetOption = None,
+    trace: Annotated[Path | None, argument("[TRACE]", "A log of jobs.", show_default=False)] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            help='Widths instead of a log: "0.5,0.3,0.2" (p_1, p_2, p_3), "1:0.5,4:0.5", '
+            '"geometric:0.3", "uniform:16".'
+        ),
+    ] = None,
+    procs: Annotated[
+        int | None, typer.Option(help="Servers; the log's machine by default.")
+    ] = None,
+    arrival_rate: Annotated[
+        float | None, typer.Option(help="Jobs per second; from the log by default.")
+    ] = None,
+    mean_runtime: Annotated[
+        str | None, typer.Option(help="Mean run time: 90, 15m, 1h; from the log by default.")
+    ] = None,
+    law: Annotated[
+        str | None,
+        option(
+            "--law",
+            "LAW",
+            "With --classes: the law of run times: exponential (the default), fixed, erlang(4), "
+            "hyperexponential(0.9:0.1, 0.1:9.1), hyperexponential(cv2=4), lognormal(sigma=1), …",
+        ),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="exact, partitions, enumeration, montecarlo or saturation.")
+    ] = "exact",
+    policy: Annotated[
+        str, option("--policy", "P", "For saturation: the policy to simulate.")
+    ] = "fcfs",
+    precision: Annotated[
+        float, option("--precision", "E", "For saturation: relative half-width to reach.")
+    ] = 0.01,
+    waiting: Annotated[
+        bool, flag("--waiting", "Also the exact mean wait (small machines).")
+    ] = False,
+    draws: Annotated[int, typer.Option(help="For montecarlo: sample size.")] = 200_000,
+    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    budget: Annotated[
+        int | None,
+        option(
+            "--budget",
+            "JOBS",
+            "Jobs simulated at most where the answer is measured; it says how exact it got.",
+            min=1,
+        ),
+    ] = None,
     seed: SeedOption = None,
     reading: ReadOptions,
-    figures: FiguresOption = None,
+    figures: Annotated[Path | None, figures_option("stability")] = None,
     json: JsonOption = False,
 ) -> None:
     """Tell whether the machine keeps up with its jobs, and how large it must be.

@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
-
 from onega.cli.console import emit, emit_table, remark, say
 from onega.cli.options import JsonOption, folder_that_can_be, option
 from onega.core.units import humanise_seconds
@@ -43,11 +41,6 @@ TRY: Final = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("demo")(demo)
-
-
 def demo(
     *,
     folder: Annotated[
@@ -62,10 +55,12 @@ def demo(
     with EASY backfilling, and with a clock that slows down when there is little to do; asks whether
     the machine is stable; writes a report.
     """
+    from onega.pages import write_document
+
     if not json:
         remark("simulating; half a minute, and longer the first time, when it compiles")
     made = answer(make_jobs())
-    path = _write(made, folder)
+    path = write_document(made.document(), folder / "report.html")
     emit(_flat(made), lambda _: _screen(made), json=json)
     remark(f"the report is {path}")
 
@@ -110,7 +105,12 @@ def _screen(made: SiteReport) -> None:
     answers = made.answers
     print_description(answers.description, brief=True)
     say("")
-    emit_table(f"Three ways to run them on {PROCS} processors", *_table(_runs(made)))
+    runs = _runs(made)
+    rows = [
+        (label, *(_cell(name, one[name]) for one in runs.values()))
+        for name, label in MEASURES.items()
+    ]
+    emit_table(f"Three ways to run them on {PROCS} processors", rows, ("", *runs))
     say(f"\n{_verdict(made)}")
     say("\nWould first come, first served keep up?", style="bold")
     assert answers.stability is not None
@@ -120,14 +120,6 @@ def _screen(made: SiteReport) -> None:
     say("\nA model of these jobs, to make more of them", style="bold")
     say(f"  • {_model_words(made)}")
     say("\nOn a log of your own (Slurm, PBS, SWF, CSV):", *(f"  {line}" for line in TRY))
-
-
-def _table(runs: dict[str, dict[str, Any]]) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
-    rows = [
-        (label, *(_cell(name, one[name]) for one in runs.values()))
-        for name, label in MEASURES.items()
-    ]
-    return rows, ("", *runs)
 
 
 def _cell(name: str, value: float) -> str:
@@ -188,9 +180,3 @@ def _flat(made: SiteReport) -> dict[str, Any]:
         "model": MODEL,
         "model_ks_runtime": models.comparison.summary()[f"{MODEL}.ks_runtime"],
     }
-
-
-def _write(made: SiteReport, folder: Path) -> Path:
-    from onega.pages import write_document
-
-    return write_document(made.document(), folder / "report.html")

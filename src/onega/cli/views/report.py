@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from onega.cli.console import emit, progress, remark
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
     ReadOptions,
     TraceArgument,
     WindowOption,
+    argument,
     file_that_can_be,
     names_in,
     option,
@@ -24,15 +22,9 @@ from onega.core.errors import ExperimentError, suggest
 if TYPE_CHECKING:
     from onega.core.machine.cluster import Cluster, Power
     from onega.core.workload.workload import Workload
-    from onega.models.base import WorkloadModel
     from onega.report.site import SiteReport
 
 FORMATS = ("html", "md")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("report")(grouped(report))
 
 
 def report(
@@ -40,16 +32,12 @@ def report(
     trace: TraceArgument,
     models: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="MODEL", help="Models of the workload, made by onega fit."),
+        argument("MODEL", "Models of the workload, made by onega fit."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            callback=file_that_can_be,
-            help="Where to; report.html by default.",
+        option(
+            "--output -o", "FILE", "Where to; report.html by default.", callback=file_that_can_be
         ),
     ] = None,
     format: Annotated[
@@ -63,26 +51,27 @@ def report(
     ] = None,
     node_watts: Annotated[
         str | None,
-        typer.Option(metavar="BUSY,IDLE", help="Watts of a node at the full clock."),
+        option("--node-watts", "BUSY,IDLE", "Watts of a node at the full clock."),
     ] = None,
     nodes: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Nodes, if the log doesn't say.")
+        int | None, option("--nodes", "N", "Nodes, if the log doesn't say.", min=1)
     ] = None,
     window: WindowOption = "log",
     policies: Annotated[
-        str, typer.Option(metavar="P,Q,…", help="Policies to compare.")
+        str, option("--policies", "P,Q,…", "Policies to compare.")
     ] = "fcfs,easy,spf+easy,conservative",
     present: Annotated[
         str | None,
-        typer.Option(
-            metavar="P",
-            help="Which of them stands for today's rule; the one nearest to the observed waits.",
+        option(
+            "--present",
+            "P",
+            "Which of them stands for today's rule; the one nearest to the observed waits.",
         ),
     ] = None,
     replicates: Annotated[
-        int, typer.Option(metavar="N", min=2, help="Resamples of the log behind each interval.")
+        int, option("--replicates", "N", "Resamples of the log behind each interval.", min=2)
     ] = 20,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of everything random.")] = 1,
+    seed: Annotated[int, option("--seed", "N", "Of everything random.", min=0)] = 1,
     reading: ReadOptions,
     json: JsonOption = False,
 ) -> None:
@@ -92,6 +81,7 @@ def report(
     energy with intervals, and how adequate the simulator and the models given are.
     """
     from onega.core.policy import Policy
+    from onega.models import load
     from onega.report import site_report
 
     kind = _format(format, output)
@@ -103,7 +93,7 @@ def report(
     if present is not None and present not in names:
         raise ExperimentError(f"--present {present}: {suggest(present, names)}")
     watts = None if node_watts is None else _watts(node_watts)
-    given = {path.stem: _load(path) for path in models or ()}
+    given = {path.stem: load(path) for path in models or ()}
     log = reading.read(trace, procs=procs)
     machine, power = _machine(cluster, procs, log)
     if nodes is not None:
@@ -148,13 +138,6 @@ def _watts(text: str) -> tuple[float, float]:
             f"got {text!r}"
         )
     return busy, idle
-
-
-def _load(path: Path) -> WorkloadModel:
-    from onega.models import load
-
-    model: WorkloadModel = load(path)
-    return model
 
 
 def _machine(

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from onega.cli.console import emit, emit_table, progress, remark, say
 from onega.cli.options import (
     ColumnOption,
@@ -15,10 +13,12 @@ from onega.cli.options import (
     JsonOption,
     MapOption,
     ProcsOption,
+    ReadOptions,
+    argument,
+    flag,
     folder_that_can_be,
     names_in,
     option,
-    read_trace,
 )
 from onega.cli.scheduling.experiment_options import (
     ThreadsOption,
@@ -32,16 +32,9 @@ if TYPE_CHECKING:
     from onega.core.workload.workload import Workload
     from onega.reproduce.result import PrintedTable, Reproduction
 
-LogsArgument = Annotated[
-    list[Path] | None, typer.Argument(metavar="TRACE", help="Job logs, see --help.")
-]
-LogArgument = Annotated[
-    Path | None, typer.Argument(metavar="TRACE", help="A job log (SWF, sacct, PBS, CSV, …).")
-]
-OutputOption = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write a page: .html, or .md."),
-]
+LogsArgument = Annotated[list[Path] | None, argument("TRACE", "Job logs, see --help.")]
+LogArgument = Annotated[Path | None, argument("TRACE", "A job log (SWF, sacct, PBS, CSV, …).")]
+OutputOption = Annotated[Path | None, option("--output -o", "FILE", "Write a page: .html, or .md.")]
 SeedOption = Annotated[int, option("--seed", "N", "Of random draws.", min=0)]
 
 HELP = (
@@ -50,29 +43,18 @@ HELP = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(no_args_is_help=True, help=HELP)
-    group.command(name="song")(song)
-    group.command(name="rumyantsev-2014")(rumyantsev_2014)
-    group.command(name="rumyantsev-2018")(rumyantsev_2018)
-    group.command(name="limits")(limits)
-    group.command(name="adequacy")(adequacy)
-    group.command(name="models")(models)
-    app.add_typer(group, name="reproduce")
-
-
 def song(
+    *,
     traces: LogsArgument = None,
     output: OutputOption = None,
     replicates: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Samples behind each mean of random draws.")
+        int, option("--replicates", "N", "Samples behind each mean of random draws.", min=1)
     ] = 20,
-    all_models: Annotated[  # noqa: FBT002
-        bool, typer.Option("--all-models", help="Compare all models, not only the thesis's three.")
+    all_models: Annotated[
+        bool, flag("--all-models", "Compare all models, not only the thesis's three.")
     ] = False,
     seed: SeedOption = 1,
-    json: JsonOption = False,  # noqa: FBT002
+    json: JsonOption = False,
 ) -> None:
     """Tables and figures of B. Song's thesis (Song 2006) on the logs given.
 
@@ -81,7 +63,7 @@ def song(
     """
     from onega.reproduce.song.song import reproduce_song
 
-    logs = [read_trace(path) for path in traces or ()]
+    logs = [ReadOptions().read(path) for path in traces or ()]
     with progress("drawing samples", total=1.0) as done:
         made = reproduce_song(
             logs, replicates=replicates, seed=seed, all_models=all_models, progress=done
@@ -90,12 +72,13 @@ def song(
 
 
 def rumyantsev_2014(
+    *,
     trace: LogArgument = None,
     output: OutputOption = None,
     procs: ProcsOption = None,
     format: FromOption = None,
     seed: SeedOption = 1,
-    json: JsonOption = False,  # noqa: FBT002
+    json: JsonOption = False,
 ) -> None:
     """Stability constant by every method beside hpcwld's; with a log ρ and delays.
 
@@ -108,12 +91,13 @@ def rumyantsev_2014(
 
 
 def rumyantsev_2018(
+    *,
     trace: LogArgument = None,
     output: OutputOption = None,
     procs: ProcsOption = None,
     format: FromOption = None,
     seed: SeedOption = 1,
-    json: JsonOption = False,  # noqa: FBT002
+    json: JsonOption = False,
 ) -> None:
     """Run a clock that slows down with the remaining work: Rumyantsev et al. (2018).
 
@@ -132,10 +116,11 @@ def rumyantsev_2018(
 
 
 def limits(
+    *,
     trace: LogArgument = None,
     output: OutputOption = None,
     format: FromOption = None,
-    json: JsonOption = False,  # noqa: FBT002
+    json: JsonOption = False,
 ) -> None:
     """Make the examples of tasks that are cut off (Zayats et al. 2024); no log is needed."""
     from onega.reproduce.limits import reproduce_limits
@@ -144,44 +129,47 @@ def limits(
 
 
 def adequacy(
+    *,
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="RUN RUN… | DIR", help="Logs of one stream, or a folder of them."),
+        argument("RUN RUN… | DIR", "Logs of one stream, or a folder of them."),
     ] = None,
     output: OutputOption = None,
     procs: ProcsOption = None,
     models: Annotated[
-        str, typer.Option(metavar="P,Q,…", help="Policies to simulate beside it; '' for none.")
+        str, option("--models", "P,Q,…", "Policies to simulate beside it; '' for none.")
     ] = "fcfs,easy,conservative,slurm",
     slurm: Annotated[
         str | None,
-        typer.Option(
-            metavar="SETTINGS",
-            help="Of the scheduler that made the runs, for the model slurm: stock, fine, a "
+        option(
+            "--slurm",
+            "SETTINGS",
+            "Of the scheduler that made the runs, for the model slurm: stock, fine, a "
             "slurm.conf or SchedulerParameters; those that DIR notes by default.",
         ),
     ] = None,
     overheads: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE|LAWS",
-            help="Of the models beside DIR, e.g. those of other runs; DIR's own by default.",
+        option(
+            "--overheads",
+            "FILE|LAWS",
+            "Of the models beside DIR, e.g. those of other runs; DIR's own by default.",
         ),
     ] = None,
     draws: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Simulations with overheads of each model.")
+        int, option("--draws", "N", "Simulations with overheads of each model.", min=1)
     ] = 20,
     seed: SeedOption = 1,
     tolerance: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="Submit times may differ by so much.")
+        float, option("--tolerance", "SECONDS", "Submit times may differ by so much.", min=0)
     ] = 0.0,
     same_within: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="Waits so near count as the same.")
+        float, option("--same-within", "SECONDS", "Waits so near count as the same.", min=0)
     ] = 1e-6,
     format: FromOption = None,
     map_file: MapOption = None,
     column: ColumnOption = None,
-    json: JsonOption = False,  # noqa: FBT002
+    json: JsonOption = False,
 ) -> None:
     """Table I of Baranov et al. (2019): how far a system is from itself, and models from it.
 
@@ -210,7 +198,8 @@ def adequacy(
             "reproduce adequacy needs two runs of one stream: two logs with waits, or the folder "
             "that `onega virtual STREAM --procs N --repeat 2 -o DIR` wrote"
         )
-    logs = [read_trace(path, format=format, map_file=map_file, columns=column) for path in paths]
+    reading = ReadOptions(format, map_file, column)
+    logs = [reading.read(path) for path in paths]
     names = names_in(models)
     with progress("simulating", total=1.0) as done:
         made = reproduce_adequacy(
@@ -229,37 +218,33 @@ def adequacy(
 
 
 def models(
+    *,
     traces: LogsArgument = None,
-    models: Annotated[
-        str, typer.Option("--models", metavar="A,B,…", help="Models to judge; 'all'.")
-    ] = "all",
-    seeds: Annotated[
-        int, typer.Option("--seeds", metavar="N", min=1, help="Samples of each model.")
-    ] = 10,
-    halves: Annotated[  # noqa: FBT002
-        bool, typer.Option("--halves", help="Also fit to the first half, judge by the second.")
+    models: Annotated[str, option("--models", "A,B,…", "Models to judge; 'all'.")] = "all",
+    seeds: Annotated[int, option("--seeds", "N", "Samples of each model.", min=1)] = 10,
+    halves: Annotated[
+        bool, flag("--halves", "Also fit to the first half, judge by the second.")
     ] = False,
     trace: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--trace",
-            metavar="NAME=FILE[,FILE]",
-            help="A further row: synthetic jobs of a published generator, for one log.",
+            "NAME=FILE[,FILE]",
+            "A further row: synthetic jobs of a published generator, for one log.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="DIR",
-            help="Write models.csv, models.md, models.html; or one page: .html, .md.",
+        option(
+            "--output -o",
+            "DIR",
+            "Write models.csv, models.md, models.html; or one page: .html, .md.",
         ),
     ] = None,
     threads: ThreadsOption = None,
     workers: WorkersOption = None,
     seed: SeedOption = 1,
-    json: JsonOption = False,  # noqa: FBT002
+    json: JsonOption = False,
 ) -> None:
     """Judge all workload models by logs: waits under EASY and FCFS, bursts, cycles, copies.
 
@@ -272,8 +257,8 @@ def models(
     if output is not None and output.suffix not in (".html", ".md"):
         folder_that_can_be(output)
     rows = dict(_rows(trace or ()))
-    logs = [read_trace(path) for path in traces]
-    published = {name: [read_trace(one) for one in files] for name, files in rows.items()}
+    logs = [ReadOptions().read(path) for path in traces]
+    published = {name: [ReadOptions().read(one) for one in files] for name, files in rows.items()}
     with progress("judging models", total=1.0) as done:
         made, table = reproduce_models(
             logs,
@@ -300,7 +285,7 @@ def _rows(given: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _optional(path: Path | None, format: str | None, procs: int | None) -> Workload | None:
-    return None if path is None else read_trace(path, format=format, procs=procs)
+    return None if path is None else ReadOptions(format).read(path, procs=procs)
 
 
 def _emit(made: Reproduction, output: Path | None, *, json: bool) -> None:
@@ -333,3 +318,13 @@ def _emit_table(table: PrintedTable) -> None:
     title = f"{table.label}: {table.title}{' (ours / printed)' if printed else ''}"
     emit_table(title, rows, table.columns)
     say(*(f"  • {note}" for note in table.notes))
+
+
+COMMANDS = {
+    "song": song,
+    "rumyantsev-2014": rumyantsev_2014,
+    "rumyantsev-2018": rumyantsev_2018,
+    "limits": limits,
+    "adequacy": adequacy,
+    "models": models,
+}

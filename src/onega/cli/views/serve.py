@@ -10,21 +10,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from onega.cli.console import fail, remark
-from onega.cli.options import option
+from onega.cli.options import flag, option
 from onega.core.errors import OnegaError
 
 if TYPE_CHECKING:
     from onega.web.settings import Settings
 
 PORT = 8642
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("serve")(serve)
 
 
 def serve(
@@ -57,9 +50,7 @@ def serve(
         float,
         option("--store", "GB", "Logs and results together at most.", min=0.1),
     ] = 20.0,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
-    ] = True,
+    browser: Annotated[bool, flag("--browser/--no-browser", "Open the page in a browser.")] = True,
     get: Annotated[
         str | None,
         option("--get", "PATH", "Answer one request, without a port, and leave."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,6 @@ import polars as pl
 
 from onega.comparison.adequacy.distance_breakdown import DistanceBreakdown, worst_jobs
 from onega.comparison.adequacy.matching import Mismatch, Pairing, as_schedule, pair_up
-from onega.comparison.adequacy.naive_wait_model import baseline_residence
 from onega.core.plotting import Plottable
 from onega.core.schedule.schedule import Schedule
 from onega.core.types import Floats
@@ -122,10 +121,16 @@ class Adequacy(Plottable):
 
     @property
     def baseline(self) -> float:
-        """P of a model that knows no schedule: each job waits the mean of its width class."""
+        """P of a model that knows no schedule: each job waits the mean of its width class.
+
+        The means are taken from the same stream, so this is as good as a model without a queue can
+        be; a model of a scheduler that isn't nearer has explained nothing.
+        """
         if self.pairs is None:
             return math.nan
-        miss = baseline_residence(self.pairs) - self.pairs.real.residence
+        real, group = self.pairs.real, self.pairs.width_class
+        mean = np.bincount(group, real.wait) / np.maximum(np.bincount(group), 1)
+        miss = (mean[group] + (real.residence - real.wait)) - real.residence
         return math.sqrt(float(np.mean(miss**2)))
 
     def prefixes(self, sizes: Sequence[int] | None = None) -> tuple[Prefix, ...]:
@@ -160,10 +165,7 @@ class Adequacy(Plottable):
             "E": self.E,
             "P": self.P,
             "different": self.different,
-            "prefixes": [
-                {"jobs": p.jobs, "E": p.E, "P": p.P, "different": p.different}
-                for p in self.prefixes()
-            ],
+            "prefixes": [asdict(prefix) for prefix in self.prefixes()],
             "reference": self.reference,
             "adequate": self.adequate,
         }
@@ -254,6 +256,24 @@ def adequacy(
     mismatch, pairs = (found, None) if isinstance(found, Mismatch) else (None, found)
     left_out = first.report + second.report
     return Adequacy(mismatch, pairs, reference, same_within, names, second, left_out)
+
+
+def prefix_rows(pairs: Sequence[Adequacy]) -> list[dict[str, float]]:
+    """Return P over the first 50, 100, … jobs: mean, least and most over pairs of one stream.
+
+    ``different`` is the mean number of jobs that wait for another time.
+    """
+    sizes = table_sizes(pairs[0].jobs)
+    return [
+        {
+            "jobs": found[0].jobs,
+            "P": float(np.mean([one.P for one in found])),
+            "P_min": min(one.P for one in found),
+            "P_max": max(one.P for one in found),
+            "different": float(np.mean([one.different for one in found])),
+        }
+        for found in zip(*(pair.prefixes(sizes) for pair in pairs), strict=True)
+    ]
 
 
 def table_sizes(jobs: int) -> tuple[int, ...]:

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from onega.comparison.adequacy.matching import Pairing
-from onega.comparison.adequacy.naive_wait_model import width_class
 from onega.core.types import Ints
 from onega.core.workload.clock import week_origin
 
@@ -40,13 +39,12 @@ class DistanceBreakdown:
     @classmethod
     def of(cls, pairs: Pairing) -> DistanceBreakdown:
         """Break a distance down."""
-        powers = width_class(pairs.procs)
         clock = pairs.submit + week_origin(pairs.meta)
         hours = (clock % 86400 // 3600).astype(np.int64)
         deciles = _deciles(pairs)
         return cls(
             pairs.to_polars()[worst_jobs(pairs)],
-            _shares(pairs, powers, "width_from").with_columns(
+            _shares(pairs, pairs.width_class, "width_from").with_columns(
                 (2 ** pl.col("width_from")).alias("width_from")
             ),
             _shares(pairs, deciles, "decile").with_columns(pl.col("decile") + 1),

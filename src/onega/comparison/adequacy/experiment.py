@@ -25,6 +25,7 @@ from onega.core.schedule.schedule import Schedule
 from onega.core.slurm.parameters import SlurmParameters
 from onega.core.workload.workload import Workload
 from onega.models import MODELS
+from onega.simulation.simulate import simulate
 from onega.traces.reading import read
 
 SHORTEST = 10.0
@@ -38,7 +39,6 @@ def make_stream(
     procs: int,
     shrink: float = 1.0,
     load: float | None = None,
-    model: str = "markov",
     rng: Rng = None,
 ) -> Workload:
     """Draw a stream with a log's statistics, for runs on virtual nodes.
@@ -57,13 +57,11 @@ def make_stream(
         minutes, Slurm's intervals stay what they are.
     load
         Offered load; as learnt if None.
-    model
-        Name of a workload model.
     """
     if not (math.isfinite(shrink) and shrink > 0):
         raise SimulationError(f"shrink is a positive number, got {shrink}")
     seed = seed_sequence(rng)
-    fitted = MODELS[model].fit(log, rng=child(seed, 0))
+    fitted = MODELS["markov"].fit(log, rng=child(seed, 0))
     drawn = fitted.sample(jobs, rng=child(seed, 1), load=load, cluster=procs)
     first = float(drawn.column("submit").min())
     runtime = (pl.col("runtime") / shrink).round().clip(lower_bound=SHORTEST)
@@ -220,8 +218,6 @@ def compare_with_models(
 
 def _simulator(runs: RealRuns, name: str) -> Callable[[Rng], Schedule]:
     """Return a function that simulates the stream; with overheads if it is given a seed."""
-    from onega.simulation.simulate import simulate
-
     policy = Policy.parse(name).knowing("estimate")
     if name == SLURM:
         parameters = SlurmParameters.of({"schedulerparameters": runs.parameters}, "real")

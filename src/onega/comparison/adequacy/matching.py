@@ -58,6 +58,11 @@ class Pairing:
         """V_i − v_i, seconds."""
         return self.model.residence - self.real.residence
 
+    @property
+    def width_class(self) -> Ints:
+        """⌊log₂ width⌋ of each job."""
+        return np.floor(np.log2(np.maximum(self.procs, 1))).astype(np.int64)
+
     def to_polars(self) -> pl.DataFrame:
         """One row per job."""
         gaps = self.differences

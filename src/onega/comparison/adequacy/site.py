@@ -19,6 +19,7 @@ from onega.core.schedule.schedule import Schedule
 from onega.core.units import humanise_seconds, percent
 from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload
+from onega.simulation.simulate import simulate
 
 UNKNOWN = (
     "reservations and dedicated time",
@@ -126,7 +127,6 @@ def site_adequacy(
     cluster: Cluster | None = None,
     reference: float | None = None,
     knowledge: Knowledge | None = None,
-    simulator: Callable[..., Schedule] | None = None,
     rng: Rng = None,
     progress: Callable[[float], None] | None = None,
 ) -> SiteAdequacy:
@@ -147,31 +147,22 @@ def site_adequacy(
         P_ideal of the real system, if it is known.
     knowledge
         What the simulated scheduler knows of run times.
-    simulator
-        What simulates; `onega.simulate` by default.
     rng
         Seed of what is random on the machine, the same for every policy.
     """
     if not policies:
         raise SimulationError("at least one policy to simulate is needed, e.g. easy")
-    from onega.simulation.simulate import simulate
-
-    run = simulator or simulate
     if cluster is not None and procs not in (None, cluster.procs):
         raise SimulationError(f"the machine has {cluster.procs} processors, not {procs}")
-    machine = cluster or Cluster(procs or log.meta.procs or _largest(log))
+    machine = cluster or Cluster(procs or log.meta.procs or Schedule.observed(log).cluster.procs)
     usable, report = comparable_jobs(log, machine.procs)
     observed = Schedule.observed(usable, Cluster(machine.procs))
     results = {}
     seed = rng if machine.is_plain else seed_sequence(rng)
     for number, policy in enumerate(policies):
-        model = run(usable, machine, policy, knowledge=knowledge, rng=seed)
+        model = simulate(usable, machine, policy, knowledge=knowledge, rng=seed)
         name = policy if isinstance(policy, str) else str(model.policy)
         results[name] = adequacy(observed, model, reference=reference)
         if progress is not None:
             progress((number + 1) / len(policies))
     return SiteAdequacy(observed, results, report)
-
-
-def _largest(log: Workload) -> int:
-    return Schedule.observed(log).cluster.procs

@@ -11,7 +11,6 @@ import contextlib
 import os
 import threading
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 from onega.comparison.virtual_slurm.slurm import VirtualSlurm
@@ -59,12 +58,7 @@ class Ends:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
 

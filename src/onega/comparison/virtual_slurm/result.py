@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import polars as pl
 
-from onega.comparison.adequacy.adequacy import Adequacy, table_sizes
+from onega.comparison.adequacy.adequacy import Adequacy, prefix_rows
 from onega.comparison.adequacy.events import EventLog
 from onega.core.machine.events import Events
 from onega.core.machine.overheads import OVERHEADS, Overheads
@@ -78,25 +78,10 @@ class VirtualResult(Plottable):
         return float(np.mean([pair.P for pair in self.pairs])) if self.pairs else math.nan
 
     def prefixes(self) -> list[dict[str, float]]:
-        """Return P over the first 50, 100, … jobs: mean, least and most over all pairs of runs.
-
-        ``different`` is the mean number of jobs that wait for another time. Empty if a pair can't
-        be compared.
-        """
+        """Return `prefix_rows` of all pairs of runs; empty if a pair can't be compared."""
         if not self.pairs or not all(pair.defined for pair in self.pairs):
             return []
-        sizes = table_sizes(self.pairs[0].jobs)
-        rows = zip(*(pair.prefixes(sizes) for pair in self.pairs), strict=True)
-        return [
-            {
-                "jobs": first[0].jobs,
-                "P": float(np.mean([one.P for one in first])),
-                "P_min": min(one.P for one in first),
-                "P_max": max(one.P for one in first),
-                "different": float(np.mean([one.different for one in first])),
-            }
-            for first in rows
-        ]
+        return prefix_rows(self.pairs)
 
     @property
     def results(self) -> dict[str, Adequacy]:

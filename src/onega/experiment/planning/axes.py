@@ -14,6 +14,10 @@ from onega.core.workload.workload import Workload
 from onega.experiment.planning.search import find_boundary
 from onega.experiment.replicates.draws import Draws, busy_processors
 from onega.experiment.replicates.runs import Case
+from onega.simulation.machine.machine import find_misfits
+
+UNITS: Final = {"procs": "processors", "nodes": "nodes", "load": "times the load"}
+"""What is counted, in words."""
 
 LOAD_STEP: Final = 0.01
 """Loads are told apart to this part of the source's own."""
@@ -94,8 +98,14 @@ class Axis:
 
     def name(self, value: float | str) -> str:
         """Name a place for a person."""
-        words = {"procs": "processors", "nodes": "nodes", "load": "times the load"}[self.vary]
-        return f"{value:g} {words}" if self.vary == "load" else f"{value} {words}"
+        return place_words(self.vary, value)
+
+
+def place_words(vary: str, value: float | str) -> str:
+    """Name a value of what is varied: ``128 processors``, ``1.2 times the load``, a policy."""
+    if vary == "load":
+        return f"{value:g} times the load"
+    return f"{value} {UNITS[vary]}" if vary in UNITS else str(value)
 
 
 def with_nodes(machine: Cluster, group: int, count: int) -> Cluster:
@@ -154,7 +164,6 @@ def _fewest_that_fit(workload: Workload, machine: Cluster, group: int, least: in
 
     A job may need more nodes than its processors do: for its memory, or whole ones.
     """
-    from onega.simulation.machine.machine import find_misfits
 
     def fits(count: int) -> bool:
         return not find_misfits(workload, with_nodes(machine, group, count))

@@ -12,7 +12,6 @@ import polars as pl
 from onega.core.errors import ExperimentError, suggest
 from onega.core.machine.cluster import Cluster
 from onega.core.plotting import Plottable
-from onega.core.policy import Policy
 from onega.core.renamed import renamed
 from onega.core.rng import Rng
 from onega.core.schedule.warmup import Warmup
@@ -22,7 +21,7 @@ from onega.experiment.planning.search import Boundary, find_boundary
 from onega.experiment.planning.targets import Target, parse_targets
 from onega.experiment.planning.trials import Rule, Trial, Trials
 from onega.experiment.replicates.draws import Draws, Resample, Source, make_draws
-from onega.experiment.replicates.replicates import PolicyLike
+from onega.experiment.replicates.replicates import PolicyLike, parse_policies
 from onega.experiment.replicates.runs import Case, Experiment, SimulateOptions, machine_of
 from onega.experiment.workers.workers import Workers
 
@@ -222,7 +221,8 @@ def plan(
     factor = _load(what, load)
     draws = make_draws(source, resample=resample, jobs=jobs, rng=rng)
     machine = _machine(draws, cluster, what, factor)
-    listed = _listed(policy, POLICIES if what == "policy" else ("easy",))
+    default = POLICIES if what == "policy" else ("easy",)
+    listed = parse_policies(default if policy is None else policy)
     if what != "policy" and len(listed) != 1:
         raise ExperimentError(f'one policy is needed to vary {what}; several need vary="policy"')
     searched = tuple(one.measure.suffered and one.upper for one in targets)
@@ -280,16 +280,6 @@ def _machine(draws: Draws, cluster: Cluster | int | None, vary: str, load: float
     if cluster is None and draws.procs is None and vary == "procs":
         return Cluster(demand(draws, 1, load).smallest)
     return machine_of(draws, cluster)
-
-
-def _listed(
-    policy: PolicyLike | Sequence[PolicyLike] | None, default: Sequence[str]
-) -> list[Policy]:
-    if policy is None:
-        return [Policy.parse(one) for one in default]
-    if isinstance(policy, str) or not isinstance(policy, Sequence):
-        return [Policy.parse(policy)]
-    return [Policy.parse(one) for one in policy]
 
 
 def _choose(trials: Trials, cases: tuple[Case, ...]) -> Plan:

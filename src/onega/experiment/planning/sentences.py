@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onega.core.units import count_of
+from onega.experiment.planning.axes import UNITS, place_words
 
 if TYPE_CHECKING:
     from onega.experiment.planning.answer_interval import AnswerInterval
@@ -17,34 +18,24 @@ def sentences(plan: Plan) -> tuple[str, ...]:
     if plan.met:
         between = () if plan.interval is None else (_between(plan, plan.interval),)
         return (_answer(plan), *between, _sure(plan), _effort(plan))
-    chosen = plan.trial()
+    chosen, place = plan.trial(), place_words(plan.vary, plan.nearest)
     if plan.reason.startswith("at "):
         why = f": {plan.reason}"
     else:
         why = f" ({plan.reason})" if plan.reason else ""
     return (
-        f"{plan.target} can't be met by varying {_VARIED[plan.vary]}{why}.",
-        f"The nearest is {_place(plan)}, with {_values(plan, chosen)}{_in_how_many(plan)}.",
+        f"{plan.target} can't be met by varying {VARIED[plan.vary]}{why}.",
+        f"The nearest is {place}, with {_values(plan, chosen)}{_in_how_many(plan)}.",
         _effort(plan),
     )
 
 
-_VARIED = {
+VARIED = {
     "procs": "the number of processors",
     "nodes": "the number of nodes",
     "load": "the load",
     "policy": "the policy",
 }
-
-
-def _place(plan: Plan) -> str:
-    at = plan.nearest
-    if plan.vary in ("procs", "nodes"):
-        return f"{at} {_UNIT[plan.vary]}"
-    return f"{at:g} times the load" if plan.vary == "load" else str(at)
-
-
-_UNIT = {"procs": "processors", "nodes": "nodes", "load": "times the load"}
 
 
 def _values(plan: Plan, trial: Trial) -> str:
@@ -56,7 +47,7 @@ def _values(plan: Plan, trial: Trial) -> str:
 
 def _answer(plan: Plan) -> str:
     if plan.vary in ("procs", "nodes"):
-        unit = _UNIT[plan.vary]
+        unit = UNITS[plan.vary]
         words = f"{plan.best} {unit} are the fewest that meet {plan.target} under {plan.policy}"
         if plan.load != 1:
             words += f" at {plan.load:g} times the load"
@@ -79,7 +70,7 @@ def _answer(plan: Plan) -> str:
 
 def _between(plan: Plan, between: AnswerInterval) -> str:
     """Say between which values another seed's answer would be."""
-    unit = _UNIT[plan.vary]
+    unit = UNITS[plan.vary]
     if between.low is None or between.high is None:
         end = f"at least {between.low}" if between.high is None else f"at most {between.high}"
         where = f"is {end} {unit}"

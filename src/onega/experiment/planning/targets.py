@@ -189,9 +189,7 @@ class Measure:
     @property
     def key(self) -> str:
         """The name of a column or of a key of a summary: ``mean_wait``, ``p95_wait``."""
-        if self.statistic == "share":
-            return str(self).replace("(", "_").replace(">", "_over_").rstrip(")")
-        return str(self).replace("(", "_").rstrip(")")
+        return str(self).replace("(", "_").replace(">", "_over_").rstrip(")")
 
     @property
     def unit(self) -> str:

@@ -12,7 +12,6 @@ import polars as pl
 from onega.core.errors import ExperimentError
 from onega.core.machine.cluster import Cluster
 from onega.core.plotting import Plottable
-from onega.core.policy import Policy
 from onega.core.renamed import renamed
 from onega.core.rng import Rng, seed_sequence
 from onega.core.schedule.common import comparable_jobs
@@ -21,7 +20,13 @@ from onega.core.types import Floats, Progress
 from onega.core.workload.workload import Workload
 from onega.experiment.planning.targets import Measure
 from onega.experiment.replicates.draws import Resample, Source, make_draws
-from onega.experiment.replicates.replicates import MEASURES, PolicyLike, Replicates, replicate
+from onega.experiment.replicates.replicates import (
+    MEASURES,
+    PolicyLike,
+    Replicates,
+    parse_policies,
+    replicate,
+)
 from onega.experiment.replicates.runs import Case, Experiment, SimulateOptions, machine_of, measured
 from onega.experiment.workers.workers import Workers
 
@@ -173,7 +178,7 @@ def compare_policies(
         return PolicyComparison(found)
     draws = make_draws(source, resample="none", rng=seed)
     machine = machine_of(draws, cluster)
-    rules = [Policy.parse(one) for one in policies]
+    rules = parse_policies(policies)
     alone = Experiment(
         draws,
         tuple(Case(str(rule), machine, rule) for rule in rules),

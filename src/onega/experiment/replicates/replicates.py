@@ -330,8 +330,7 @@ def replicate(
     if draws.single and until is not None:
         raise ExperimentError("one run of the log as it is has no interval that could narrow")
     machine = machine_of(draws, cluster)
-    policies = [policy] if isinstance(policy, str) or not isinstance(policy, Sequence) else policy
-    rules = [Policy.parse(one) for one in policies]
+    rules = parse_policies(policy)
     precisions = parse_precisions(until)
     wanted = [Measure.parse(one) for one in measures]
     wanted += [one.measure for one in precisions]
@@ -366,6 +365,13 @@ def collect(
         reached=reached,
         provenance=(f"{len(found)} replicates of {draws}",),
     )
+
+
+def parse_policies(given: PolicyLike | Sequence[PolicyLike]) -> list[Policy]:
+    """Read one policy or several."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        return [Policy.parse(given)]
+    return [Policy.parse(one) for one in given]
 
 
 def parse_precisions(until: str | Iterable[str] | None) -> tuple[Precision, ...]:

@@ -139,20 +139,20 @@ def is_sound(path: Path) -> bool:
 def rebuild(path: Path) -> None:
     """Put a new file with all that can be read in the place of a damaged one."""
     fresh = path.with_name(f"{path.name}.new")
-    _remove(fresh)
+    fresh.unlink(missing_ok=True)
+    _remove_logs(fresh)
     new = Database(fresh)
     try:
         new.insert((row.key, row.content) for row in rows(path) if row.key and row.content)
     finally:
         new.close()
     # A log of the old file must not be taken for one of the new: it goes first.
-    for suffix in ("-wal", "-shm", "-journal"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    _remove_logs(path)
     fresh.replace(path)
 
 
-def _remove(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
+def _remove_logs(path: Path) -> None:
+    for suffix in ("-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 

@@ -91,13 +91,11 @@ def to_table(contents: Iterable[tuple[str, str]]) -> pl.DataFrame:
     """
     lists: set[tuple[str, ...]] = {()}
     parts = [_part(batch, lists) for batch in _batches(contents)]
-    names = dict.fromkeys(name for one in sorted(lists, key=_longest) for name in one)
+    names = dict.fromkeys(
+        name for one in sorted(lists, key=lambda one: (-len(one), one)) for name in one
+    )
     empty = pl.DataFrame(schema=ABOUT)
     return pl.concat([empty, *parts], how="diagonal_relaxed").select(*ABOUT, *names)
-
-
-def _longest(names: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-    return -len(names), names
 
 
 def _batches(contents: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:

@@ -256,7 +256,7 @@ def difference(before: Design, after: Design) -> str:
     old, new = _flat(before.spec.to_dict()), _flat(after.spec.to_dict())
     for key in dict.fromkeys([*new, *old]):
         if old.get(key) != new.get(key):
-            return f"{key} {_was(old.get(key))}, now {_is(new.get(key))}"
+            return f"{key} {_told('was', old.get(key))}, now {_told('is', new.get(key))}"
     for path in after.contents:
         if before.contents.get(path) != after.contents[path]:
             return f"{path or 'the workload'} holds something else than it did"
@@ -273,14 +273,8 @@ def _flat(spec: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _was(value: Any) -> str:  # noqa: ANN401
-    return "wasn't there" if value is None else f"was {_short(value)}"
-
-
-def _is(value: Any) -> str:  # noqa: ANN401
-    return "isn't there" if value is None else f"is {_short(value)}"
-
-
-def _short(value: Any, most: int = 60) -> str:  # noqa: ANN401
+def _told(verb: str, value: Any) -> str:  # noqa: ANN401
+    if value is None:
+        return f"{verb}n't there"
     text = canonical(value)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return f"{verb} {text if len(text) <= 60 else f'{text[:59]}…'}"

@@ -18,7 +18,14 @@ from onega.core.schedule.schedule import Schedule
 from onega.core.types import Floats, Ints
 from onega.core.workload.report import Finding, Report
 from onega.core.workload.workload import Workload
-from onega.experiment.users.reactive_users import ReactiveUsers
+from onega.experiment.users.reactive_users import ReactiveUsers, without_preemption
+from onega.kernels.pool import engine
+from onega.kernels.structures.heap import make_heap
+from onega.kernels.structures.waiting_line import make_waiting
+from onega.kernels.users import closed_loop as kernel
+from onega.simulation.pool import setup
+from onega.simulation.priority import NO_FUNCTION, compile_priority
+from onega.simulation.simulate import _history
 
 REACTIONS: Final = ("sizes", "thinks")
 
@@ -128,9 +135,7 @@ def closed_loop(
 
 
 def _rule(users: ReactiveUsers, policy: Any) -> Policy:  # noqa: ANN401
-    rule = Policy.parse(policy)
-    if rule.preemptive:
-        raise ExperimentError(f"{rule} preempts; a closed loop takes orders that don't")
+    rule = without_preemption(policy)
     if rule.order in ("lcfs", MULTIFACTOR):
         raise ExperimentError(
             f"{rule.order} isn't possible in a closed loop; take fcfs, spf, saf, wfp3, …"
@@ -216,9 +221,6 @@ class _Run:
 
     def prepare(self, people: _Lines, reactions: Collection[str]) -> None:
         """Make lines, their order, and what sizes are moved along."""
-        from onega.kernels.structures.heap import make_heap
-        from onega.kernels.users import closed_loop as kernel
-
         users, base = self.users, self.users.baseline
         work, procs = base.workload.column("runtime"), base.workload.column("procs")
         order = np.argsort(base.workload.column("submit")[people.row] + people.moved, kind="stable")
@@ -228,7 +230,7 @@ class _Run:
         if "thinks" not in reactions:
             self.after = np.full(order.size, -1)
         self.row, self.copy = people.row[order], people.copy[order]
-        self.lines = self._lines(kernel, self.row, people.moved[order])
+        self.lines = self._lines(self.row, people.moved[order])
         rules = np.zeros(1, kernel.RULES)
         rules["busy_scale"] = base.cluster.procs / self.machine.procs
         rules["most"] = self.machine.procs
@@ -243,7 +245,7 @@ class _Run:
             np.sort(np.stack((work, procs)).astype(np.float64), axis=1), users.cuts, draws,
         )  # fmt: skip
 
-    def _lines(self, kernel: Any, row: Ints, moved: Any) -> Any:  # noqa: ANN401
+    def _lines(self, row: Ints, moved: Any) -> Any:  # noqa: ANN401
         users, base = self.users, self.users.baseline
         log = base.workload
         lines = np.zeros(row.size, kernel.LINE)
@@ -267,12 +269,6 @@ class _Run:
 
     def go(self) -> None:
         """Run the kernel to the end."""
-        from onega.kernels.pool import engine
-        from onega.kernels.structures.waiting_line import make_waiting
-        from onega.kernels.users.closed_loop import RUNAWAY, run_closed
-        from onega.simulation.pool import setup
-        from onega.simulation.priority import NO_FUNCTION, compile_priority
-
         jobs = np.zeros(self.lines.size, engine.JOB)
         self.begin = float(self.lines["submit"][0])
         jobs["submit"][0] = self.begin
@@ -299,13 +295,13 @@ class _Run:
         self.switches: list[Any] = []
         reason = engine.MORE
         while reason != engine.DONE:
-            reason = run_closed(state, self.crowd, own, 1 << 16)
+            reason = kernel.run_closed(state, self.crowd, own, 1 << 16)
             count = int(state.machine[0]["switches"])
             if count:
                 self.switches.append(state.log[:count].copy())
                 state.machine[0]["switches"] = 0
             state = setup.grow_state(state, reason)
-            if reason == RUNAWAY:
+            if reason == kernel.RUNAWAY:
                 raise ExperimentError(self._runs_away(state.machine[0]))
             if reason in (engine.STUCK, engine.BAD_KEY):
                 raise ExperimentError(f"{self.rule} gave no order for a waiting job")
@@ -324,8 +320,6 @@ class _Run:
 
     def schedule(self, provenance: tuple[str, ...]) -> Schedule:
         """Return what happened."""
-        from onega.simulation.simulate import _history
-
         users, jobs, line = self.users, self.jobs, self.crowd.made[: self.arrived]
         log, row = users.baseline.workload, self.row[line]
         number = np.empty(self.lines.size, np.int64)  # of each line, from 1

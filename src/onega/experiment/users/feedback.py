@@ -14,6 +14,7 @@ from onega.core.renamed import renamed
 from onega.core.rng import Rng, describe_seed, generator, seed_sequence
 from onega.core.schedule.schedule import Schedule
 from onega.core.types import Floats, Ints
+from onega.core.workload.clock import local_zone
 from onega.core.workload.report import Finding, Report
 from onega.core.workload.workload import Workload
 from onega.experiment.users.feedback_fit import (
@@ -29,6 +30,7 @@ from onega.experiment.users.feedback_fit import (
     shifted,
 )
 from onega.experiment.users.feedback_state import cut_points, levels_of, seen_at_submission
+from onega.traces.description.cycles import local_hours
 
 REGULAR = 50
 """Users with fewer submissions say too little of their habits (§6.3.1)."""
@@ -301,9 +303,6 @@ def _hours(schedule: Schedule) -> Ints:
     submit, meta = schedule.workload.column("submit"), schedule.workload.meta
     if meta.epoch is None:
         return np.asarray(np.floor(submit / 3600) % 24, dtype=np.int64)
-    from onega.core.workload.clock import local_zone
-    from onega.traces.description.cycles import local_hours
-
     return local_hours(submit + meta.epoch, local_zone(meta)[0])[0]
 
 

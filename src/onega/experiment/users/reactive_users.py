@@ -22,6 +22,7 @@ from onega.experiment.users.feedback import REGULAR, feedback, observed
 from onega.experiment.users.feedback_fit import COEFFICIENTS, GROUPS
 from onega.experiment.users.feedback_state import cut_points, middle_levels, seen_at_submission
 from onega.simulation.simulate import simulate
+from onega.traces.cleaning import simulable
 
 DAY = 86_400.0
 
@@ -97,7 +98,7 @@ class ReactiveUsers:
                 "the log doesn't say who submitted its jobs; a closed loop needs the user column"
             )
         log, left_out = _simulable(workload)
-        baseline = simulate(log, cluster, _without_preemption(policy))
+        baseline = simulate(log, cluster, without_preemption(policy))
         known = log.table["user"].is_not_null().to_numpy()
         users, place = np.unique(log.table["user"].drop_nulls().to_numpy(), return_inverse=True)
         user = np.full(len(log), -1)
@@ -170,15 +171,14 @@ class ReactiveUsers:
 
 
 def _simulable(workload: Workload) -> tuple[Workload, Report]:
-    from onega.traces.cleaning import simulable
-
     log, left_out = simulable(workload)
     if len(log) == 0:
         raise ExperimentError("the log has no job with a run time and a width")
     return log.sorted(), left_out
 
 
-def _without_preemption(policy: Any) -> Policy:  # noqa: ANN401
+def without_preemption(policy: Any) -> Policy:  # noqa: ANN401
+    """Read a policy; refuse one that a closed loop can't take."""
     rule = Policy.parse(policy)
     if rule.preemptive:
         raise ExperimentError(f"{rule} preempts; a closed loop takes orders that don't")

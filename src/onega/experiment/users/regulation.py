@@ -27,6 +27,7 @@ from onega.core.rng import Rng, child, describe_seed, generator, seed_sequence
 from onega.core.types import Floats, Ints
 from onega.core.units import SECONDS, humanise_seconds
 from onega.core.workload.report import Report
+from onega.core.workload.schema import renumbered
 from onega.core.workload.workload import Workload
 from onega.experiment.replicates.resampling import FEWEST_WEEKS, resample
 from onega.experiment.users.closed_loop import moved_users, weeks_of
@@ -242,10 +243,7 @@ def days_anew(log: Workload, random: np.random.Generator) -> Workload:
         moved.append(np.full(mine.size, float(one - drawn) * SECONDS["d"]))
     row = np.concatenate(rows)
     table = log.table[row].with_columns(pl.col("submit") + pl.Series(np.concatenate(moved)))
-    table = table.sort("submit", maintain_order=True).with_columns(
-        pl.int_range(1, table.height + 1, dtype=pl.Int64, eager=True).alias("job"),
-        pl.lit(None, dtype=pl.Int64).alias("after"),
-    )
+    table = renumbered(table.sort("submit", maintain_order=True))
     return Workload(table, log.meta.noting("days drawn anew from the same weekday"))
 
 

@@ -254,14 +254,13 @@ def _clock_tables(found: Settings) -> Iterator[Table]:
         "that the full clock does there, as a slower clock puts work off beyond the window's end."
     )
     yield Table("Clocks, on this log", columns, tuple(rows), note)
-    rows = []
+    changes = []
     for name in found.clocks[1:]:
         saved, later = found.saved(name), found.later(name)
-        low, high = _two_shares(saved)
-        spread = (percent(saved.mean), f"{low} to {high}")
-        rows.append((name, *spread, humanise_seconds(later.mean), _range(later)))  # type: ignore[arg-type]
-    columns = ("setting", "saved", "its range", "jobs done later by", "its range")  # type: ignore[assignment]
-    yield Table(f"Clocks, over {found.replicated}", columns, tuple(rows))
+        cells = (percent(saved.mean), " to ".join(_two_shares(saved)))
+        changes.append((name, *cells, humanise_seconds(later.mean), _range(later)))
+    heads = ("setting", "saved", "its range", "jobs done later by", "its range")
+    yield Table(f"Clocks, over {found.replicated}", heads, tuple(changes))
 
 
 def _two_shares(spread: Interval) -> tuple[str, str]:

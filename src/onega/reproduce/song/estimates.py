@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -14,14 +14,17 @@ from onega.core.rng import child, generator
 from onega.core.types import Floats
 from onega.core.units import clock_words
 from onega.core.workload.distances import ks_distance
+from onega.models import Alignment, TsafrirEstimates
+from onega.models.estimates.estimates import (
+    BetaEstimates,
+    EstimateModel,
+    GammaEstimates,
+    beta_shapes,
+)
 from onega.reproduce.result import Chapter, PrintedFigure, PrintedTable, Value
 from onega.reproduce.song import printed
 from onega.reproduce.song.logs import SongLog, drawn_for, printed_table
 from onega.reproduce.song.notes import notes_for
-
-if TYPE_CHECKING:
-    from onega.models.estimates.estimates import BetaEstimates, EstimateModel, GammaEstimates
-
 
 BOUND: Final = 60 * 3600.0
 """The thesis's upper bound of estimates, seconds."""
@@ -54,7 +57,7 @@ def estimates_chapter(logs: tuple[SongLog, ...], *, replicates: int, seed: int) 
     items: list[PrintedTable | PrintedFigure] = [completeness(logs)]
     if having:
         items += [exceeding(having, found)]
-        items += [one for one in (aligned_together(having, found),) if one is not None]
+        items += [one for one in (aligned_together(found),) if one is not None]
         items += [aligned(log) for log in having]
         items += [alignment_rule(), longest(having, found)]
         models = {log.name: fit_model(log, found[log.name]) for log in having}
@@ -66,8 +69,6 @@ def estimates_chapter(logs: tuple[SongLog, ...], *, replicates: int, seed: int) 
 
 def fit_model(log: SongLog, pairs: Pairs) -> BetaEstimates | GammaEstimates:
     """Fit Beta laws, or Gamma laws where accuracies go far beyond 1 (LANL)."""
-    from onega.models.estimates.estimates import BetaEstimates, GammaEstimates
-
     far_over = float(np.mean(pairs.runtime / pairs.estimate > 1.1))
     if log.name == "LANL" or (not log.known and far_over > 0.05):
         return GammaEstimates.fit(log.jobs)
@@ -105,17 +106,13 @@ def exceeding(logs: Sequence[SongLog], found: dict[str, Pairs]) -> PrintedTable:
     return printed_table("Table 4.2", "jobs that outlive their estimate", columns, rows, logs)
 
 
-def _share_of(estimate: Floats, seconds: float) -> float:
-    return 100 * float(np.mean(estimate == seconds))
-
-
-def aligned_together(logs: Sequence[SongLog], found: dict[str, Pairs]) -> PrintedTable | None:
+def aligned_together(found: dict[str, Pairs]) -> PrintedTable | None:
     """Table 4.3: round estimates in KTH, SP2 and CTC together; needs all three."""
     if not {"KTH", "SP2", "CTC"} <= set(found):
         return None
     together = np.concatenate([found[name].estimate for name in BETA])
     rows = tuple(
-        (clock_words(seconds), (Value(_share_of(together, seconds), share, 1),))
+        (clock_words(seconds), (Value(100 * float(np.mean(together == seconds)), share, 1),))
         for seconds, share in printed.ALIGNED_TOGETHER.items()
     )
     columns = ("estimate", "share of jobs, %")
@@ -141,8 +138,6 @@ def aligned(log: SongLog) -> PrintedTable:
 
 def alignment_rule() -> PrintedTable:
     """Table 4.6: to what multiples drawn estimates are moved; the model's own parameters."""
-    from onega.models import Alignment
-
     rule = Alignment()
     ours = {int(a): int(b) // 60 for a, b in zip(rule.begins, rule.units, strict=True)}
     rows = tuple(
@@ -194,8 +189,6 @@ def drawn_estimates(
     draws: tuple[int, int],
 ) -> PrintedTable:
     """Table 4.8 (LANL: §4.4.2): drawn estimates beside the log's, and Tsafrir's model."""
-    from onega.models import TsafrirEstimates
-
     rows = []
     for log in logs:
         pairs = found[log.name]
@@ -212,8 +205,6 @@ def trained(
     logs: Sequence[SongLog], found: dict[str, Pairs], draws: tuple[int, int]
 ) -> PrintedTable | None:
     """Table 4.9: trained on some logs, drawn for others; needs at least two of its three."""
-    from onega.models import BetaEstimates
-
     targets = tuple(name for name in printed.TARGETS if name in found)
     if len(targets) < 2:
         return None
@@ -244,7 +235,6 @@ def _figures(
     seed: int,
 ) -> list[PrintedFigure]:
     from onega.figures import papers as draw
-    from onega.models.estimates.estimates import BetaEstimates, beta_shapes
 
     items = []
     for log in drawn_for(logs, BETA):

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from onega.core.errors import TraceError
 from onega.core.workload.workload import Workload
+from onega.models.users.clusters import UserGrouping, group_users
 from onega.reproduce.result import PrintedTable, Value
 from onega.reproduce.song import printed
 from onega.reproduce.song.notes import notes_for
 from onega.traces.cleaning import clean
 from onega.traces.description import Description, describe
-
-if TYPE_CHECKING:
-    from onega.models.users.clusters import UserGrouping
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +55,6 @@ class SongLog:
 
     def grouping(self, groups: int) -> UserGrouping | None:
         """Return the users in groups; None if the log has too few of them."""
-        from onega.models.users.clusters import group_users
-
         if groups not in self._groupings:
             if self.description.users is None or self.description.users.users < groups:
                 return None

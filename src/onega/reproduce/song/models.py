@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from onega.comparison.compare_models import ModelComparison, compare_models
 from onega.core.rng import child
 from onega.core.types import Progress
+from onega.models import MODELS
+from onega.models.jobs.vlmc import prediction_scores
 from onega.reproduce.result import Chapter, PrintedFigure, PrintedTable, Value
 from onega.reproduce.song import printed
 from onega.reproduce.song.logs import SongLog, drawn_for, printed_table
 from onega.reproduce.song.notes import notes_for
-
-if TYPE_CHECKING:
-    from onega.comparison.compare_models import ModelComparison
 
 MARKOV: Final = "markov"
 COUNTED: Final = "markov, matrix=counted (the thesis's)"
@@ -61,16 +61,13 @@ def models_chapter(
     """Fit, draw ``replicates`` samples as long as the log, compare; ``every``: all models."""
     variants = ALL_MODELS if every else THESIS_MODELS
     found: dict[str, ModelComparison] = {}
-    done = 0
-    for log in logs:
-        start = done
+    for place, log in enumerate(logs):
 
-        def tell(count: float, start: int = start) -> None:
+        def tell(share: float, before: int = place) -> None:
             if progress is not None:
-                progress((start + count) / (len(logs) * len(variants) * replicates))
+                progress((before + share) / len(logs))
 
         found[log.name] = _compare(log, variants, replicates, seed, tell)
-        done += len(variants) * replicates
     drawn = {name: _by_model(result.rows) for name, result in found.items()}
     tables = [static(drawn, logs, replicates), correlation(drawn, logs), memory(drawn, logs)]
     items: list[PrintedTable | PrintedFigure] = [*tables]
@@ -95,9 +92,6 @@ def _compare(
     seed: int,
     progress: Progress,
 ) -> ModelComparison:
-    from onega.comparison.compare_models import compare_models
-    from onega.models import MODELS
-
     fitted = {
         label: MODELS[kind].fit(log.jobs, rng=child(seed, 9), **options)
         for label, (kind, options) in variants.items()
@@ -208,8 +202,6 @@ def all_models(mine: _Drawn, log: SongLog, replicates: int) -> PrintedTable:
 
 def predictions(logs: Sequence[SongLog]) -> PrintedTable:
     """Predict the class of the next job in the log's second half (§7.2's question)."""
-    from onega.models.jobs.vlmc import prediction_scores
-
     order = ("vlmc", "first_order", "same_as_last")
     rows = [
         (f"{log.name}, {attribute}", tuple(Value(100 * scores[key], digits=1) for key in order))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from onega.core.errors import TraceError
 from onega.core.workload.chains import Chain
 from onega.reproduce.result import Chapter, PrintedFigure, PrintedTable, Value
 from onega.reproduce.song import printed
@@ -107,8 +108,6 @@ def _values(ours: Any, beside: Any, digits: int) -> tuple[Value, ...]:  # noqa: 
 
 def _figures(logs: tuple[SongLog, ...], wanted: Any) -> tuple[PrintedFigure, ...]:  # noqa: ANN401
     """Make the figures of the descriptions that can be drawn."""
-    from onega.core.errors import TraceError
-
     found = []
     for label, title, kind, names in wanted:
         for log in drawn_for(logs, names):

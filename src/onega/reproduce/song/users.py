@@ -15,6 +15,9 @@ from onega.core.schedule.schedule import Schedule
 from onega.core.workload.chains import correlation
 from onega.core.workload.distances import ks_distance
 from onega.core.workload.workload import Workload
+from onega.experiment.users.feedback import Feedback, feedback
+from onega.experiment.users.feedback_state import cut_points, seen_at_submission
+from onega.models.users.groups import UserGroups
 from onega.reproduce.result import Absent, Chapter, PrintedFigure, PrintedTable, Value
 from onega.reproduce.song import printed
 from onega.reproduce.song.logs import SongLog, drawn_for, printed_table
@@ -23,8 +26,6 @@ if TYPE_CHECKING:
     from numpy.random import SeedSequence
 
     from onega.core.types import Floats, Ints
-    from onega.experiment.users.feedback import Feedback
-    from onega.models.users.groups import UserGroups
 
 BOUNDS: Final = (1, 100, 300, 1000, 2000, np.inf)
 """Classes of Table 5.1; the thesis prints 500 for 300 (docs/describe.md)."""
@@ -82,15 +83,13 @@ def groups(log: SongLog) -> PrintedTable:
             rows.append((f"K = {number}, group {place}", values))
     columns = ("groups", "area, %", "jobs, %", "users, %")
     made = printed_table("Table 5.2", f"groups of users of {log.name}", columns, rows, (log,))
-    return PrintedTable(f"Table 5.2, {log.name}", made.title, made.columns, made.rows, made.notes)
+    return replace(made, label=f"Table 5.2, {log.name}")
 
 
 def grouped_samples(
     logs: Sequence[SongLog], replicates: int, seed: int
 ) -> tuple[PrintedTable, ...]:
     """Tables 5.3 and 5.4: what a model of the groups makes of the log, over several draws."""
-    from onega.models.users.groups import UserGroups
-
     distances, correlations = [], []
     for log in logs:
         try:
@@ -143,9 +142,6 @@ def _column(workload: Workload, name: str) -> np.ndarray[tuple[int], np.dtype[np
 
 def feedback_chapter(logs: tuple[SongLog, ...]) -> tuple[Chapter, tuple[Absent, ...]]:
     """Tables 6.2 and 6.3, Figures 6.1–6.4; and the logs that can't tell of reactions."""
-    from onega.experiment.users.feedback import feedback
-    from onega.experiment.users.feedback_state import cut_points, seen_at_submission
-
     levels, evidence, absent = [], [], []
     figures: list[PrintedFigure] = []
     for log in logs:
@@ -159,13 +155,11 @@ def feedback_chapter(logs: tuple[SongLog, ...]) -> tuple[Chapter, tuple[Absent, 
         words = " ".join(map(str, cuts))
         beside = printed.LEVELS.get(log.name)
         levels.append((log.name, (Value(words, beside and " ".join(map(str, beside))),)))
-        ours = found.to_polars()["evidence"]
+        ours = found.to_polars()
         theirs = printed.FEEDBACK.get(log.name, (None,) * 8)
-        evidence.append((log.name, tuple(Value(int(a), b, 0) for a, b in zip(ours, theirs))))
-        shares = found.to_polars()
-        evidence.append(
-            (f"{log.name}: share, %", tuple(Value(100 * s, digits=1) for s in shares["share"]))
-        )
+        seen = (Value(int(a), b, 0) for a, b in zip(ours["evidence"], theirs))
+        shares = (Value(100 * share, digits=1) for share in ours["share"])
+        evidence += [(log.name, tuple(seen)), (f"{log.name}: share, %", tuple(shares))]
         if log.name in ("KTH", "CTC") or not log.known:
             figures += _feedback_figures(log, found, waiting)
     if not levels:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
 
 from onega.cli.console import (
     FigurePage,
@@ -17,7 +14,6 @@ from onega.cli.console import (
     remark_report,
     warnings_as_remarks,
 )
-from onega.cli.grouping import grouped
 from onega.cli.options import (
     JsonOption,
     ReadOptions,
@@ -25,11 +21,13 @@ from onega.cli.options import (
     TraceArgument,
     WindowOption,
     figures_option,
+    flag,
     option,
 )
+from onega.cli.scheduling.experiment_options import KnowledgeOption, LimitsOption
 from onega.cli.scheduling.simulate.files import BATSIM_JOBS, FORMATS, result_files
 from onega.cli.scheduling.simulate.inputs import InputOptions
-from onega.cli.scheduling.simulate.machine import MachineFlags
+from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
 from onega.core.errors import SimulationError, suggest
 from onega.core.policy import MULTIFACTOR, SLURM, TIES, Policy
 
@@ -38,11 +36,6 @@ if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
     from onega.core.schedule.window import Window
     from onega.core.workload.workload import Workload
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("simulate")(grouped(simulate))
 
 
 def simulate(
@@ -54,13 +47,8 @@ def simulate(
             "--policy", "P", "ORDER[+BACKFILL]: fcfs, easy, conservative, spf+easy, wfp3+easy, …"
         ),
     ] = "fcfs",
-    knowledge: Annotated[
-        str | None,
-        option("--knowledge", "K", "What scheduler and rate control know: estimate or runtime."),
-    ] = None,
-    enforce_limits: Annotated[
-        bool, typer.Option("--enforce-limits", help="End jobs at their estimates.")
-    ] = False,
+    knowledge: KnowledgeOption = None,
+    enforce_limits: LimitsOption = False,
     ties: Annotated[
         str, option("--ties", "T", "Order at one instant: instant, or event as pyss does.")
     ] = "instant",
@@ -76,7 +64,7 @@ def simulate(
     ] = None,
     figures: Annotated[Path | None, figures_option("simulate")] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse a log with jobs that can't be simulated.")
+        bool, flag("--strict", "Refuse a log with jobs that can't be simulated.")
     ] = False,
     json: JsonOption = False,
     reading: ReadOptions,
@@ -86,6 +74,7 @@ def simulate(
     The same jobs at the same times, under another policy, on another machine, or with a clock that
     slows down when there is little to do.
     """
+    from onega.cli.scheduling.simulate.screen import print_summary
     from onega.core.schedule.window import Window
 
     file_format = _checked_format(format, out)
@@ -95,7 +84,7 @@ def simulate(
     inputs = given.read()
     with warnings_as_remarks():
         log = reading.read(trace)
-        cluster = machine.build(log.meta.procs)
+        cluster = build_cluster(machine, log.meta.procs)
         jobs, left_out = _simulable(log, strict=strict)
         asked = Window.of(window, jobs)  # refused before anything is run
         how = {"policy": rule, "ties": ties, "rng": seed, **inputs}
@@ -109,8 +98,8 @@ def simulate(
         remark_report(schedule.report)
     if out is not None:
         remark(f"{', '.join(names[:-1])} and {names[-1]} are in {out}")
-    page = FigurePage(figures, "simulate", repr(schedule)[1:-1], partial(_figures, schedule))
-    emit(numbers, _screen, json=json, figures=page)
+    page = FigurePage(figures, "simulate", repr(schedule)[1:-1], schedule)
+    emit(numbers, print_summary, json=json, figures=page)
 
 
 def _file_names(machine: Cluster, rule: Policy, format: str, *, detailed: bool) -> tuple[str, ...]:
@@ -178,15 +167,3 @@ def _waits_as_logged(schedule: Schedule) -> dict[str, int]:
         "logged_waits": len(logged) - logged.null_count(),
         "equal_waits": int((logged == here).sum()),
     }
-
-
-def _screen(numbers: dict[str, Any]) -> None:
-    from onega.cli.scheduling.simulate.screen import print_summary
-
-    print_summary(numbers)
-
-
-def _figures(schedule: Schedule) -> dict[str, Any]:
-    from onega.figures.schedule import draw_all
-
-    return draw_all(schedule)

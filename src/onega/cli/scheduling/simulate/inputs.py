@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from onega.cli.options import option
+from onega.cli.options import flag, option
 from onega.core.errors import SimulationError
 
 _PANEL = "Events and resources"
@@ -28,11 +26,7 @@ class InputOptions:
     ] = None
     dependencies: Annotated[
         bool,
-        typer.Option(
-            "--dependencies",
-            help="Submit jobs after those that the log says they follow.",
-            rich_help_panel=_PANEL,
-        ),
+        flag("--dependencies", "Submit jobs after those that the log says they follow.", _PANEL),
     ] = False
     patience: Annotated[
         str | None,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from onega.cli.console import remark
-from onega.cli.options import OverheadsOption, ProcsOption, option
+from onega.cli.options import OverheadsOption, ProcsOption, flag_of, option
 from onega.core.errors import MachineError, SimulationError
 from onega.core.machine.cluster import NEEDED, Cluster
 from onega.core.machine.settings.description import sentence
@@ -73,10 +73,6 @@ class MachineFlags:
         float | None, option("--power-idle-high", "W", "Idle, at the higher rate.", _POWER)
     ] = None
 
-    def build(self, log_procs: int | None) -> Cluster:
-        """Make the machine: flags win over the file, the file over the log's own size."""
-        return build_cluster(self, log_procs)
-
 
 def build_cluster(flags: MachineFlags, log_procs: int | None) -> Cluster:
     """Make the machine: flags win over the file, the file over the log's own size."""
@@ -134,7 +130,7 @@ def _check_needs(flags: MachineFlags, control: dict[str, Any]) -> None:
     for name in ("k_low", "k_high", "p_low", "p_high"):
         if getattr(flags, name) is not None and name not in NEEDED[kind]:
             takes = " or ".join(rule for rule, names in NEEDED.items() if name in names)
-            raise MachineError(f"{_flag(name)} needs --rate-control {takes}, got {kind}")
+            raise MachineError(f"{flag_of(name)} needs --rate-control {takes}, got {kind}")
     rates = control.get("rates", ())
     several = not isinstance(rates, int | float) and len(rates) > 1
     if kind == "none" and several:
@@ -142,7 +138,7 @@ def _check_needs(flags: MachineFlags, control: dict[str, Any]) -> None:
             "several rates need --rate-control random, queue or workload; "
             "for one fixed rate give --rate-low R alone"
         )
-    missing = [_flag(name) for name in NEEDED[kind] if name not in control]
+    missing = [flag_of(name) for name in NEEDED[kind] if name not in control]
     if kind != "none" and not several:
         missing.insert(0, "--rate-high (or --rates)")
     if missing:
@@ -193,12 +189,8 @@ def _numbers(flag: str, text: str) -> tuple[float, ...]:
         ) from None
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
 def _as_flags(message: str) -> str:
     """Write the names of arguments as the flags they were given by."""
     for name in ("k_low", "k_high", "p_low", "p_high", "rate_low", "rate_high"):
-        message = message.replace(name, _flag(name))
+        message = message.replace(name, flag_of(name))
     return message
