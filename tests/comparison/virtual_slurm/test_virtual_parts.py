@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -29,7 +30,9 @@ from onega.comparison.virtual_slurm.collect import (
 from onega.comparison.virtual_slurm.conf import VirtualConf, scheduler_parameters
 from onega.comparison.virtual_slurm.drive import Action, Drive, limit_minutes, plan_actions
 from onega.comparison.virtual_slurm.ends import LOOK, Ends
+from onega.comparison.virtual_slurm.jump import JumpingDrive
 from onega.comparison.virtual_slurm.result import VirtualResult, VirtualRun
+from onega.comparison.virtual_slurm.slurm import VirtualSlurm
 from onega.comparison.virtual_slurm.virtual import check_stream, prepare_folder
 
 
@@ -191,6 +194,28 @@ def test_jobs_and_nodes_hear_of_events_in_order(monkeypatch):
     drive._cared -= 60
     drive._care()
     assert slurm.told == [("RESUME", 1)]
+
+
+def test_the_clock_jumps_only_after_a_cycle_has_seen_what_happened(tmp_path):
+    slurm = HeardBy()
+    slurm.folder, slurm.conf = tmp_path, SimpleNamespace(parameters="bf_interval=1")
+    jobs = onega.Workload({"submit": [0.0], "runtime": [9.0], "procs": [1]})
+    drive = JumpingDrive(slurm, jobs, [])
+    assert drive._settled(7.0)  # no job waits: no cycle is needed
+    drive._present, drive._happened = 1, 100.4
+    slurm.last_cycle = lambda: 1000.0
+    assert not drive._settled(160.0)  # sched_interval is a minute
+    assert drive._settled(170.0)
+    slurm.last_cycle = lambda: 100.0
+    assert not drive._settled(170.0)
+
+
+def test_sdiag_tells_of_the_last_cycle(tmp_path):
+    said = "Main schedule\n\tLast cycle when: x (7)\nBackfilling stats\n\tLast cycle when: {}\n"
+    slurm = object.__new__(VirtualSlurm)
+    for text, when in (("Wed Nov 18 18:04:27 2026 (1795025067)", 1795025067.0), ("N/A", 0.0)):
+        slurm.tell = lambda program, text=text: said.format(text)
+        assert slurm.last_cycle() == when
 
 
 def test_jobs_are_told_of_their_ends_through_pipes(tmp_path):

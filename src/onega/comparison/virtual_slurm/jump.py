@@ -73,11 +73,15 @@ class JumpingDrive(Drive):
         """Tell whether Slurm has done all that follows from what happened last."""
         if not self._running <= self.ends.due.keys():
             return False  # a job doesn't listen yet, or was told of its end
+        waiting = self._present > len(self._running)
         patience = QUIET + self._rules.batch_sched_delay
-        if self._present > len(self._running):
-            # Jobs wait: the next passes and cycles may start them.
+        if waiting:
+            # The next passes and cycles may start them.
             patience = QUIET + self._rules.sched_interval + 2 * self._rules.bf_interval
-        return now - self._happened > patience
+        if now - self._happened <= patience:
+            return False
+        # On a busy machine a cycle may take longer than that to come: see that one did.
+        return not waiting or self.slurm.last_cycle() > self._happened
 
     def _listen(self) -> None:
         """Hear of starts and ends."""

@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -278,6 +279,12 @@ class VirtualSlurm:
     def jobs_left(self) -> bool:
         """Tell whether any job waits or runs."""
         return bool(self.tell("squeue", "-h", "-t", "PD,R,CF,S,RQ", "-o", "%A").strip())
+
+    def last_cycle(self) -> float:
+        """Return the second in which a backfill cycle last began (Unix); 0 if there was none."""
+        _, _, said = self.tell("sdiag").partition("Backfilling stats")
+        found = re.search(r"Last cycle when:[^\n]*\((\d+)\)", said)
+        return float(found[1]) if found else 0.0
 
     def run(self, program: str, *arguments: str) -> str:
         """Run one of Slurm's programs on the virtual clock; return what it prints."""

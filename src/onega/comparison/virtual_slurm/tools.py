@@ -24,6 +24,7 @@ PROGRAMS: Final = {
     "sbatch": ("sbatch",),
     "scancel": ("scancel",),
     "scontrol": ("scontrol",),
+    "sdiag": ("sdiag",),
     "sinfo": ("sinfo",),
     "squeue": ("squeue",),
 }
