@@ -92,10 +92,7 @@ class WorkloadModel(Plottable, Part):
             raise ModelError(f"{self.KIND}: machine must be at least 1, got {self.machine}")
         if self.arrivals.gaps is None and not self.OWN_GAPS:
             raise ModelError(f"{self.KIND}: gaps between jobs are needed, it draws none itself")
-        self._check()
-
-    def _check(self) -> None:
-        """Refuse parameters that make no sense; families say how."""
+        super().__post_init__()
 
     _fit: ClassVar[Callable[..., dict[str, Any]]]
     """``_fit(jobs, rng, *, …)``: the family's parameters; its keywords are the options of `fit`."""

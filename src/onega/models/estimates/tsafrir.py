@@ -38,7 +38,7 @@ class TsafrirEstimates(EstimateModel):
     rest: Observed | None
     share: float
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         if not 0 <= self.share <= 1 or (self.rest is None and self.share < 1):
             raise ModelError(f"tsafrir: share must lie in [0, 1], 1 without rest; got {self.share}")
 

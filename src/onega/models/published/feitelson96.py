@@ -20,7 +20,7 @@ from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.jobs import Jobs
 from onega.models.jobs.laws import categorical
 from onega.models.jobs.mixtures import em, gather, line
-from onega.models.parts import frozen_array
+from onega.models.parts import Shapes
 
 EMPHASIS = ("serial", "powers of two", "multiples of ten", "squares", "the whole machine")
 LONGEST_RUN = 1000
@@ -55,6 +55,7 @@ class Feitelson96(WorkloadModel):
 
     KIND: ClassVar[str] = "feitelson96"
     TITLE: ClassVar[str] = "Feitelson 1996"
+    SHAPES: ClassVar[Shapes] = {"emphasis": (len(EMPHASIS),)}
     order: float = 1.5
     emphasis: Floats = field(default_factory=lambda: np.array([1.0, 4.0, 1.0, 1.0, 1.0]))
     short: float = 57.0
@@ -67,8 +68,6 @@ class Feitelson96(WorkloadModel):
     unit: int = 1
 
     def _check(self) -> None:
-        size = len(EMPHASIS)
-        object.__setattr__(self, "emphasis", frozen_array(self.emphasis, np.float64, shape=(size,)))
         if np.any(self.emphasis <= 0) or min(self.short, self.long) <= 0:
             raise ModelError("feitelson96: emphasis and mean run times must be positive")
         if self.unit < 1:

@@ -37,7 +37,7 @@ class HyperErlang(Part):
     rate1: float
     rate2: float
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         if self.order < 1 or not 0 <= self.share <= 1 or min(self.rate1, self.rate2) <= 0:
             raise ModelError(
                 "hyper-erlang: order ≥ 1, share in [0, 1] and positive rates are needed"
