@@ -7,7 +7,6 @@ estimates, the job table, JSON. "Not fitted" can't be expressed.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from numpy.random import Generator, SeedSequence
 
 from onega.core.documents import parse_json
 from onega.core.errors import ModelError, suggest
-from onega.core.files import write_text
+from onega.core.files import StrPath, write_text
 from onega.core.machine.cluster import Cluster
 from onega.core.plotting import Plottable
 from onega.core.renamed import renamed
@@ -318,7 +317,7 @@ class WorkloadModel(Plottable, Part):
         """Return the model for a machine of another size; families that can scale, do."""
         return self
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: StrPath) -> None:
         """Write the parameters as JSON that a person can read and edit."""
         write_text(path, self.to_json())
 
@@ -330,7 +329,7 @@ class WorkloadModel(Plottable, Part):
         return write_json({"onega_model": self.KIND, "version": version, **data})
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: StrPath) -> Self:
         """Read a model that `save` wrote; on a family, refuses another family's file."""
         model = load(path)
         if not isinstance(model, cls):
@@ -358,7 +357,7 @@ def _whole(procs: Floats, runtime: Floats) -> tuple[Floats, Floats]:
     return np.maximum(np.rint(procs), 1), np.maximum(np.rint(runtime), 1.0)
 
 
-def load(path: str | os.PathLike[str]) -> WorkloadModel:
+def load(path: StrPath) -> WorkloadModel:
     """Read any model that `WorkloadModel.save` wrote."""
     try:
         text = Path(path).read_bytes().decode("utf-8")

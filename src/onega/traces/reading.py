@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, get_args
 
 from onega.core.errors import TraceError, suggest
+from onega.core.files import StrPath
 from onega.core.workload.workload import Workload
 from onega.traces.assembling import Rows
 from onega.traces.batsim.workload import looks_like_batsim, read_batsim
@@ -63,7 +63,7 @@ def _is_number_row(body: bytes) -> bool:
     return words[0][:1] in b"+-.0123456789" and 2 * numeric > len(words)
 
 
-def _read_swf(path: str | os.PathLike[str], limits: Limits, **ignored: Any) -> Workload:  # noqa: ANN401
+def _read_swf(path: StrPath, limits: Limits, **ignored: Any) -> Workload:  # noqa: ANN401
     return read_swf(path, limits=limits)
 
 
@@ -89,7 +89,7 @@ WITH_STATES: Final = ("sacct", "jobcomp", "csv", "parquet")
 
 
 def read(
-    path: str | os.PathLike[str],
+    path: StrPath,
     format: str | None = None,
     *,
     columns: MapLike = None,

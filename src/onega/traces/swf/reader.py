@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
@@ -14,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from onega.core.errors import TraceError
+from onega.core.files import StrPath
 from onega.core.types import Flags
 from onega.core.workload.meta import Meta
 from onega.core.workload.report import EXAMPLES
@@ -44,7 +44,7 @@ _CODES: Final = 6
 _ALLOCATED, _REQUESTED, _STATUS = (NUMBER_OF[c] for c in ("procs", "requested_procs", "status"))
 
 
-def read_swf(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Workload:
+def read_swf(path: StrPath, *, limits: Limits = DEFAULT_LIMITS) -> Workload:
     """Read a log in Standard Workload Format.
 
     −1 is null. Other negative values are null too, and are reported. ``procs`` is the number
@@ -82,7 +82,7 @@ def _take_next(reading: _Reading, pending: deque[tuple[bytes, Scratch, Future[To
 class _Reading:
     """One pass over one log: frames, comments and notes so far."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: StrPath) -> None:
         self.path = path
         self.notes = Notes()
         self.fields = 0
@@ -92,7 +92,7 @@ class _Reading:
         self._block = b""
         self._tokens: Tokens | None = None
 
-    def expect(self, path: str | os.PathLike[str], first: bytes) -> None:
+    def expect(self, path: StrPath, first: bytes) -> None:
         """Make room for as many rows as the file seems to have, judged by its first block."""
         size = Path(path).stat().st_size
         seen = 1.02 * count_lines(first) * max(size / len(first), 1)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import os
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
 from onega.core.errors import TraceError
+from onega.core.files import StrPath
 from onega.core.workload.schema import (
     JOB_TABLE,
     NAMED,
@@ -59,7 +59,7 @@ def looks_like_csv(start: bytes) -> bool:
 
 
 def read_csv(
-    path: str | os.PathLike[str],
+    path: StrPath,
     limits: Limits,
     *,
     columns: ColumnMap | None = None,
@@ -75,7 +75,7 @@ def read_csv(
     return _read(text.frame, path, mapping, timezone=zone, format=format, rows=rows)
 
 
-def read_gaps(path: str | os.PathLike[str], limits: Limits, **options: Any) -> Workload:  # noqa: ANN401
+def read_gaps(path: StrPath, limits: Limits, **options: Any) -> Workload:  # noqa: ANN401
     """Read a table of gaps (interarrival, service, cores, delays).
 
     The gap in a row lies between that row's job and the next row's, as in hpcwld (Rumyantsev 2014;
@@ -85,7 +85,7 @@ def read_gaps(path: str | os.PathLike[str], limits: Limits, **options: Any) -> W
 
 
 def read_parquet(
-    path: str | os.PathLike[str],
+    path: StrPath,
     limits: Limits,
     *,
     columns: ColumnMap | None = None,
@@ -109,9 +109,7 @@ def read_parquet(
     return _read(frame, path, mapping, timezone=zone, format="parquet", rows=rows)
 
 
-def parquet_content(
-    path: str | os.PathLike[str], limits: Limits
-) -> tuple[pl.DataFrame, str | None]:
+def parquet_content(path: StrPath, limits: Limits) -> tuple[pl.DataFrame, str | None]:
     """Return a Parquet file's table, and our entry in its metadata if there is one."""
     content = whole(path, limits)
     try:
@@ -141,7 +139,7 @@ def _check_text(frame: pl.DataFrame, limits: Limits) -> None:
 
 def _read(
     frame: pl.DataFrame,
-    path: str | os.PathLike[str],
+    path: StrPath,
     mapping: ColumnMap,
     *,
     timezone: str | None,
@@ -173,7 +171,7 @@ def _is_ours(columns: list[str]) -> bool:
 
 
 def _choose(
-    frame: pl.DataFrame, path: str | os.PathLike[str], mapping: ColumnMap, notes: Notes
+    frame: pl.DataFrame, path: StrPath, mapping: ColumnMap, notes: Notes
 ) -> dict[str, ColumnSpec]:
     """Decide which column is what; what isn't mapped is found by its usual name, and noted."""
     names = [name for name in frame.columns if name != LINE]
@@ -217,7 +215,7 @@ def _is_counted(column: pl.Series) -> bool:
     return bool((text.is_null() | (amount >= 0).fill_null(value=False)).all())
 
 
-def _require(chosen: dict[str, ColumnSpec], names: list[str], path: str | os.PathLike[str]) -> None:
+def _require(chosen: dict[str, ColumnSpec], names: list[str], path: StrPath) -> None:
     alternatives = {
         "submit": ("submit", "gap"),
         "runtime": ("runtime", "end"),
@@ -240,7 +238,7 @@ class _Columns:
     def __init__(
         self,
         frame: pl.DataFrame,
-        path: str | os.PathLike[str],
+        path: StrPath,
         mapping: ColumnMap,
         timezone: str | None,
         notes: Notes,
