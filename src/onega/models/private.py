@@ -45,6 +45,7 @@ from numpy.random import Generator
 from onega.core.errors import ModelError
 from onega.core.rng import Rng, child, generator, seed_sequence
 from onega.core.types import Floats, Ints
+from onega.core.workload.schema import USABLE
 from onega.core.workload.workload import Workload
 from onega.models.arrivals.arrivals import SHORTEST, Arrivals
 from onega.models.arrivals.cycles import WEEK, HoursOfWeek
@@ -204,7 +205,7 @@ def avoid_single_users(drawn: Workload, workload: Workload, *, rng: Rng = None) 
     **This looks at the log itself**, so the result is no longer differentially private: a reader
     of very many samples could tell from a record that never comes that a user of the log has it.
     """
-    usable = workload.table.filter((pl.col("runtime") > 0) & (pl.col("procs") > 0))
+    usable = workload.table.filter(USABLE)
     stranger = -1 - pl.int_range(pl.len(), dtype=pl.Int32)
     people = usable.select(key=_record(usable), person=pl.col("user").fill_null(stranger))
     alone = people.group_by("key").agg(pl.col("person").n_unique()).filter(pl.col("person") == 1)

@@ -63,16 +63,12 @@ def _is_number_row(body: bytes) -> bool:
     return words[0][:1] in b"+-.0123456789" and 2 * numeric > len(words)
 
 
-def _read_swf(path: StrPath, limits: Limits, **ignored: Any) -> Workload:  # noqa: ANN401
-    return read_swf(path, limits=limits)
-
-
 FORMATS: Final = (
     Format("parquet", "Parquet", lambda start: start.startswith(PARQUET_MAGIC), read_parquet),
     Format("batsim", "Batsim's workload in JSON", looks_like_batsim, read_batsim),
     Format("jobcomp", "Slurm's jobcomp/filetxt log", looks_like_jobcomp, read_jobcomp),
     Format("pbs", "PBS or Torque accounting log", looks_like_pbs, read_pbs),
-    Format("swf", "Standard Workload Format", _looks_like_swf, _read_swf),
+    Format("swf", "Standard Workload Format", _looks_like_swf, read_swf),
     Format(
         "sacct",
         "Slurm's sacct output",

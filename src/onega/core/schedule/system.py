@@ -112,7 +112,7 @@ def _work_left(schedule: Schedule, time: Floats, count: Counter, present: Floats
         came = chronicle.submitted
         tries = chronicle.attempts
         begin, stop = tries.begin, tries.stop
-        done = rates.integral(rates.rates, stop) - rates.integral(rates.rates, begin)
+        done = rates.work(begin, stop)
         # What an attempt did and didn't save has to be done again.
         to_do = schedule.work - chronicle.head_start
         change = count(submit, to_do[came])

@@ -20,7 +20,7 @@ from onega.core.workload.report import EXAMPLES
 from onega.core.workload.schema import STATUS, STATUSES, SWF_STATUS_CODES
 from onega.core.workload.workload import Workload
 from onega.traces.assembling import WIDTH_FROM_REQUEST, number_missing_ids
-from onega.traces.files import DEFAULT_LIMITS, Limits, count_lines, line_blocks
+from onega.traces.files import Limits, count_lines, line_blocks
 from onega.traces.notes import Notes
 from onega.traces.swf.columns import GrowingTable
 from onega.traces.swf.fields import FEWEST, NUMBER_OF, SWF_FIELDS, SwfField, label
@@ -44,7 +44,7 @@ _CODES: Final = 6
 _ALLOCATED, _REQUESTED, _STATUS = (NUMBER_OF[c] for c in ("procs", "requested_procs", "status"))
 
 
-def read_swf(path: StrPath, *, limits: Limits = DEFAULT_LIMITS) -> Workload:
+def read_swf(path: StrPath, limits: Limits, **ignored: Any) -> Workload:  # noqa: ANN401
     """Read a log in Standard Workload Format.
 
     −1 is null. Other negative values are null too, and are reported. ``procs`` is the number
