@@ -18,8 +18,8 @@ from onega.traces.slurm.jobcomp import looks_like_jobcomp, read_jobcomp
 from onega.traces.slurm.sacct import looks_like_sacct, looks_like_sacct_table, read_sacct
 from onega.traces.swf.reader import read_swf
 from onega.traces.tables.mapping import ColumnMap, MapLike, check_timezone, column_map
+from onega.traces.tables.parquet_size import PARQUET_MAGIC
 from onega.traces.tables.reader import (
-    PARQUET_MAGIC,
     looks_like_csv,
     looks_like_gaps,
     read_csv,

@@ -185,9 +185,7 @@ def _detailed_measures(schedule: Schedule, makespan: float) -> dict[str, Any]:
     events = chronicle.events["event"]
     whole = schedule.cluster.procs * makespan
     shares = {
-        f"{one.name}_share": float(
-            np.sum(one.stretches.count * (one.stretches.until - one.stretches.since)) / whole
-        )
+        f"{one.name}_share": float(np.sum(one.count * (one.until - one.since)) / whole)
         if whole > 0
         else np.nan
         for one in nonworking(schedule)

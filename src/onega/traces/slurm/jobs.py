@@ -160,8 +160,7 @@ def _times(
             columns[name], was_local = moments(*jobs.column(name), timezone=timezone)
             local = local or was_local
     if local and timezone is None:
-        why = "dates have no time zone and were read as UTC; say timezone= or --timezone"
-        notes.add("no_timezone", "noted", why, count=frame.height)
+        notes.add_no_timezone(frame.height)
     elapsed = [name for name in ("elapsedraw", "elapsed") if jobs.has(name)]
     if elapsed:
         runtimes = [durations(*jobs.column(name)) for name in elapsed]

@@ -128,11 +128,7 @@ class _Reading:
         return Meta(
             source=Path(self.path).name,
             format="swf",
-            epoch=header.epoch,
-            timezone=header.timezone,
-            utc_offset=header.utc_offset,
-            procs=header.procs,
-            nodes=header.nodes,
+            **header.facts,
             header=tuple(header.lines),
             labels=header.labels,
             provenance=(f"read from {Path(self.path).name} (swf)",),

@@ -11,7 +11,8 @@ from onega.core.machine.events import Events
 from onega.traces.files import DEFAULT_LIMITS, sample
 from onega.traces.notes import LINE
 from onega.traces.tables.delimited import header_of, read_delimited
-from onega.traces.tables.reader import PARQUET_MAGIC, parquet_content
+from onega.traces.tables.parquet_size import PARQUET_MAGIC
+from onega.traces.tables.reader import parquet_content
 
 
 def read_table(path: StrPath) -> pl.DataFrame:

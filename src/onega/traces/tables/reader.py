@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -41,8 +41,6 @@ from onega.traces.tables.delimited import header_of, read_delimited
 from onega.traces.tables.mapping import USUAL_NAMES, ColumnMap, ColumnSpec
 from onega.traces.tables.parquet import META_KEY, hushed_panics
 from onega.traces.tables.parquet_size import TooMuchError, check_decoded_size
-
-PARQUET_MAGIC: Final = b"PAR1"
 
 
 def looks_like_gaps(start: bytes) -> bool:
@@ -268,8 +266,7 @@ class _Columns:
         if self._unfinished is not None:
             columns[UNFINISHED] = self._unfinished.alias(UNFINISHED)
         if self._local and self.timezone is None:
-            why = "dates have no time zone and were read as UTC; say timezone= or --timezone"
-            self.notes.add("no_timezone", "noted", why, count=self.frame.height)
+            self.notes.add_no_timezone(self.frame.height)
         table = self._per_processor(pl.DataFrame(columns), chosen)
         return self._from_gaps(table) if "gap" in columns and "submit" not in columns else table
 
