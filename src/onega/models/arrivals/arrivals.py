@@ -204,6 +204,12 @@ class LogGammaGaps(Gaps):
         return np.exp(truncated_gamma(self.shape, self.scale, rng, n=n, limit=self.limit))
 
 
+def gap_classes(gaps: Floats) -> Ints:
+    """Class of each gap: consecutive numbers of the powers of two that occur, shortest first."""
+    powers = np.where(gaps < 1, 0.0, floor_power(np.maximum(gaps, 1)))
+    return np.unique(powers, return_inverse=True)[1].astype(np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class GapChain(Gaps):
     """A Markov chain over powers of two of the gap: bursts survive.
@@ -223,10 +229,9 @@ class GapChain(Gaps):
     @classmethod
     def fit(cls, gaps: Floats) -> Self:
         """Count the transitions."""
-        powers = np.where(gaps < 1, 0.0, floor_power(np.maximum(gaps, 1)))
-        levels, path = np.unique(powers, return_inverse=True)
-        within = tuple(Observed.of(gaps[path == k], most=200) for k in range(levels.size))
-        return cls(transition_counts(path, levels.size), within)
+        path = gap_classes(gaps)
+        within = Observed.by_class(gaps, path, most=200)
+        return cls(transition_counts(path, len(within)), within)
 
     def draw(self, n: int, rng: Generator) -> Floats:
         """Draw n gaps."""

@@ -63,8 +63,7 @@ class ChainPart(Part):
         laws: tuple[Observed, ...] = ()
         repeats = np.empty(0)
         if within != "uniform":
-            states = range(chain.dimension)
-            laws = tuple(Observed.of(values[chain.path == j], most=most) for j in states)
+            laws = Observed.by_class(values, chain.path, most=most)
         if within == "repeating":
             repeats = _repeats(values, chain)
         return cls(

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from onega.core.errors import ModelError
 from onega.core.types import Floats, Ints
+from onega.core.workload.chains import pair_counts
 from onega.models.parts import Part, Shapes
 
 LEAST = 20
@@ -134,8 +135,7 @@ def _grow(contexts: Ints, symbols: Ints, alphabet: int) -> tuple[Ints, Ints, Int
         rows, index = rows[kept], number[index[kept]]
         parents.append(keys[good] // wide)
         branch.append(keys[good] % wide)
-        table = np.bincount(index * alphabet + symbols[rows], minlength=int(good.sum()) * alphabet)
-        counts.append(table.reshape(-1, alphabet))
+        counts.append(pair_counts(index, symbols[rows], (int(good.sum()), alphabet)))
         node[rows] = size + index
         size += int(good.sum())
     return np.concatenate(parents), np.concatenate(branch), np.concatenate(counts)

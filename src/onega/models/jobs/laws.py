@@ -10,7 +10,7 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from onega.core.errors import ModelError
-from onega.core.types import Floats
+from onega.core.types import Floats, Ints
 from onega.models.parts import Part, Shapes
 
 RESOLUTION = 1000
@@ -54,6 +54,14 @@ class Observed(Part):
         sums = np.bincount(share, weights=distinct * counts, minlength=most)
         kept = weights > 0
         return cls(sums[kept] / weights[kept], weights[kept])
+
+    @classmethod
+    def by_class(
+        cls, values: Floats, classes: Ints, *, most: int | None = RESOLUTION
+    ) -> tuple[Observed, ...]:
+        """Count the values of each class from 0 to the last."""
+        count = int(classes.max()) + 1
+        return tuple(cls.of(values[classes == k], most=most) for k in range(count))
 
     @property
     def mean(self) -> float:

@@ -22,11 +22,11 @@ from numpy.random import Generator
 from onega.core.types import Floats, Ints
 from onega.core.workload.chains import Chain, floor_power
 from onega.kernels.models.learned import BEFORE, FEATURES, STATES, WIDEST
+from onega.models.arrivals.arrivals import gap_classes
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.chainpart import ChainPart
 from onega.models.jobs.jobs import Jobs
 from onega.models.jobs.laws import Observed, draw_by_class
-from onega.models.jobs.vlmc import gap_classes
 from onega.models.parts import Part, Shapes
 
 if TYPE_CHECKING:
@@ -153,9 +153,7 @@ class Learned(WorkloadModel):
         parts: dict[str, Any] = {
             "procs": ChainPart.fit(jobs.procs, within="repeating", most=None),
             "runtime": ChainPart.fit(jobs.runtime, within="repeating", most=200),
-            "gap": tuple(
-                Observed.of(jobs.gaps[gaps == k], most=100) for k in range(gaps.max() + 1)
-            ),
+            "gap": Observed.by_class(jobs.gaps, gaps, most=100),
         }
         # The state and the other inputs follow from the scale of the first three.
         logs = (levels, np.log2(widths.levels), np.log2(lengths.levels))

@@ -25,7 +25,7 @@ from onega.core.errors import ModelError
 from onega.core.rng import generator
 from onega.core.types import Floats, Ints
 from onega.core.units import SECONDS
-from onega.core.workload.chains import autocorrelation, state_of
+from onega.core.workload.chains import autocorrelation, pair_counts, state_of
 from onega.models.jobs.laws import categorical
 from onega.models.parts import Part, Shapes, frozen_array
 
@@ -94,7 +94,7 @@ class SizeCycle(Part):
         bare = cls(levels[0], levels[1], np.ones((CELLS, levels[0].size * levels[1].size)))
         size = bare.ratios.shape[1]
         cell, pair = cell_of(clock), bare._classes(procs, runtime)
-        counts = np.bincount(cell * size + pair, minlength=CELLS * size).reshape(CELLS, size)
+        counts = pair_counts(cell, pair, (CELLS, size))
         whole = counts.sum(axis=0) / clock.size
         shares = (counts + PRIOR * whole) / (counts.sum(axis=1, keepdims=True) + PRIOR)
         ratios = np.where(whole > 0, shares / np.where(whole > 0, whole, 1), 1.0)

@@ -10,7 +10,8 @@ from numpy.random import Generator
 
 from onega.core.errors import ModelError
 from onega.core.types import Floats, Ints
-from onega.core.workload.chains import Chain, floor_power
+from onega.core.workload.chains import Chain
+from onega.models.arrivals.arrivals import gap_classes
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.chainpart import ChainPart
 from onega.models.jobs.contexts import ContextTree, lagged
@@ -81,11 +82,10 @@ class Vlmc(WorkloadModel):
             )
             for one, path in zip(CONTEXTS, paths, strict=True)
         )
-        classes = range(int(gaps.max()) + 1)
         return {
             "procs": ChainPart.fit(jobs.procs, within="repeating", most=None),
             "runtime": runtime,
-            "gap": tuple(Observed.of(jobs.gaps[gaps == k], most=200) for k in classes),
+            "gap": Observed.by_class(jobs.gaps, gaps, most=200),
             "trees": trees,
             "cells": PairLaws.fit(widths * runtime.dimension + lengths, jobs.procs, jobs.runtime),
         }
@@ -112,12 +112,6 @@ class Vlmc(WorkloadModel):
             self.runtime.repeat(lengths, runtime, uniforms[3]),
             draw_by_class(self.gap, gaps, uniforms[4]),
         )
-
-
-def gap_classes(gaps: Floats) -> Ints:
-    """Class of each gap: consecutive numbers of the powers of two that occur, shortest first."""
-    powers = np.where(gaps < 1, 0.0, floor_power(np.maximum(gaps, 1)))
-    return np.unique(powers, return_inverse=True)[1].astype(np.int64)
 
 
 def prediction_scores(

@@ -11,6 +11,7 @@ from numpy.random import Generator
 
 from onega.core.errors import ModelError
 from onega.core.types import Floats, Ints
+from onega.core.workload.chains import pair_counts
 from onega.models.jobs.laws import categorical
 from onega.models.parts import Shapes
 from onega.models.users.base import UserModel
@@ -63,9 +64,8 @@ class GroupUsers(UserModel):
     def of(cls, grouping: UserGrouping) -> GroupUsers:
         """Learn from users in groups."""
         classes = int(np.frexp(grouping.procs.max())[1])
-        kinds = classes * grouping.medoids.size
-        counts = np.zeros((grouping.users.size, kinds), dtype=np.int64)
-        np.add.at(counts, (grouping.user, grouping.kind), 1)
+        shape = (grouping.users.size, classes * grouping.medoids.size)
+        counts = pair_counts(grouping.user, grouping.kind, shape)
         again = _again(grouping.kind, grouping.user, counts)
         return cls(grouping.users, grouping.group, grouping.medoids, counts, again)
 
