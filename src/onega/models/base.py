@@ -77,6 +77,7 @@ class WorkloadModel(Plottable, Part):
 
     FIGURES: ClassVar[str] = "models"
     TITLE: ClassVar[str]
+    DEFAULT_GAPS: ClassVar[str] = "chain"
     OWN_GAPS: ClassVar[bool] = False
     HOURLY_SIZES: ClassVar[bool] = False
     machine: int = 128
@@ -167,7 +168,7 @@ class WorkloadModel(Plottable, Part):
         """Learn when jobs come; a family with a way of its own overrides the defaults."""
         if isinstance(arrivals, Arrivals):
             return arrivals
-        gaps = arrivals if arrivals or cls.OWN_GAPS else "chain"
+        gaps = arrivals if arrivals or cls.OWN_GAPS else cls.DEFAULT_GAPS
         return Arrivals.fit(jobs.clock, gaps=gaps, cycle=cycle or "polynomial")
 
     @classmethod

@@ -144,7 +144,7 @@ def _build(widths: Widths, procs: int, rates: Floats, classes: Classes) -> Phase
     used = [sum(c * k for c, k in zip(n, sizes)) for n in free]
     blocked = tuple((i, h) for i in range(len(free)) for h in heads if used[i] + sizes[h] > servers)
     number = {state: i for i, state in enumerate(blocked)}
-    settled = _settling(classes, servers, free, place)
+    settled = _settling(classes, servers, free, place, used)
     local: Entries = defaultdict(float)
     down: list[Entries] = []
     emptied: list[Entries] = []
@@ -181,7 +181,11 @@ def _build(widths: Widths, procs: int, rates: Floats, classes: Classes) -> Phase
 
 
 def _settling(
-    classes: Classes, servers: int, free: tuple[Service, ...], place: dict[Service, int]
+    classes: Classes,
+    servers: int,
+    free: tuple[Service, ...],
+    place: dict[Service, int],
+    used: list[int],
 ) -> Callable[[int], tuple[list[Entries], list[dict[int, float]]]]:
     """Return what draws waiting jobs one by one until one doesn't fit, by what is in service.
 
@@ -197,11 +201,10 @@ def _settling(
             stop: Entries = defaultdict(float)
             grown: dict[int, float] = defaultdict(float)
             for n, weight in passes[-1].items():
-                used = sum(c * k for c, k in zip(free[n], classes.sizes))
                 for c, p in enumerate(classes.probs):
                     if p == 0:
                         continue
-                    if used + classes.sizes[c] > servers:
+                    if used[n] + classes.sizes[c] > servers:
                         stop[n, c] += weight * p
                     else:
                         grown[place[changed(free[n], c, 1)]] += weight * p

@@ -250,7 +250,7 @@ def line_blocks(path: StrPath, limits: Limits = DEFAULT_LIMITS) -> Iterator[byte
     """
     carried: list[bytes] = []
     carried_size = 0
-    given = 0
+    lines = 0
     first = True
     for block in blocks(path, limits):
         if first:
@@ -263,13 +263,13 @@ def line_blocks(path: StrPath, limits: Limits = DEFAULT_LIMITS) -> Iterator[byte
         else:
             whole = b"".join([*carried, memoryview(block)[:cut]])
             carried, carried_size = [block[cut:]], len(block) - cut
-            given += len(whole)
+            lines += count_lines(whole)
             yield whole
         if carried_size > limits.line:
             raise TraceError(
                 f"a line of more than {limits.line:,} bytes; this is no job log",
                 path=path,
-                line=_lines_within(path, given, limits) + 1,
+                line=lines + 1,
             )
     if carried_size:
         yield b"".join(carried)
@@ -283,17 +283,6 @@ def text_lines(path: StrPath, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple
             number += 1
             if line.strip():
                 yield number, line
-
-
-def _lines_within(path: StrPath, size: int, limits: Limits) -> int:
-    """Count the lines in the first ``size`` bytes; a second pass, for a message only."""
-    lines = 0
-    for block in blocks(path, limits):
-        lines += count_lines(block[:size])
-        size -= len(block)
-        if size <= 0:
-            break
-    return lines
 
 
 def sample(path: StrPath, limits: Limits = DEFAULT_LIMITS) -> bytes:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from onega.core.errors import ModelError
-from onega.core.types import Floats, Ints
+from onega.core.types import Floats
 from onega.core.workload.chains import Chain
 from onega.models.arrivals.arrivals import gap_classes
 from onega.models.base import Drawn, WorkloadModel
@@ -75,7 +75,9 @@ class Vlmc(WorkloadModel):
         deepest = max(lag for one in CONTEXTS for _, lag in one)
         trees = tuple(
             ContextTree.fit(
-                np.column_stack([_back(paths[which], lag, deepest) for which, lag in one]),
+                np.column_stack(
+                    [paths[which][deepest - lag : len(jobs) - lag] for which, lag in one]
+                ),
                 path[deepest:],
                 int(path.max()) + 1,
                 alpha=alpha,
@@ -145,10 +147,6 @@ def prediction_scores(
             "same_as_last": float(np.mean(past[cut:, 0] == truth)),
         }
     return scores
-
-
-def _back(path: Ints, lag: int, deepest: int) -> Ints:
-    return path[deepest - lag : path.size - lag]
 
 
 def _cumulative(tree: ContextTree, wide: int) -> Floats:

@@ -102,7 +102,8 @@ class Feitelson96(WorkloadModel):
         }
 
     def _draw(self, n: int, rng: Generator) -> Drawn:
-        runs = 1 + categorical(_zipf(self.repeat), rng.random(n))
+        by_length = np.arange(1, LONGEST_RUN + 1) ** (-self.repeat)
+        runs = 1 + categorical(by_length, rng.random(n))
         first = np.concatenate(([0], np.cumsum(runs)))
         different = int(np.searchsorted(first, n))
         most = max(self.machine // self.unit, 1)
@@ -198,10 +199,6 @@ def _fit_repeats(jobs: Jobs) -> tuple[float, float, float]:
     adjacent = float(np.mean(between == 0)) if between.size else 0.0
     apart = float(between[between > 0].mean()) if np.any(between > 0) else 10.0
     return exponent, adjacent, apart
-
-
-def _zipf(exponent: float) -> Floats:
-    return np.asarray(np.arange(1, LONGEST_RUN + 1) ** (-exponent), dtype=np.float64)
 
 
 def _exponential(x: Floats, parameters: tuple[float, ...]) -> Floats:

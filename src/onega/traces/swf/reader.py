@@ -121,19 +121,17 @@ class _Reading:
         if table["submit"].null_count():
             table = table.filter(pl.col("submit").is_not_null())
         table = number_missing_ids(table, self.notes)
-        table = _finer_status(table, header)
-        return Workload(table, self._meta(header))
-
-    def _meta(self, header: SwfHeader) -> Meta:
-        return Meta(
-            source=Path(self.path).name,
+        name = Path(self.path).name
+        meta = Meta(
+            source=name,
             format="swf",
             **header.facts,
             header=tuple(header.lines),
             labels=header.labels,
-            provenance=(f"read from {Path(self.path).name} (swf)",),
+            provenance=(f"read from {name} (swf)",),
             report=self.notes.report(),
         )
+        return Workload(_finer_status(table, header), meta)
 
     def _line(self, row: int) -> int:
         """Return the line in the file of a row of this block."""

@@ -13,6 +13,7 @@ from onega.core.files import StrPath
 from onega.core.workload.schema import (
     JOB_TABLE,
     NAMED,
+    NUMBERED,
     REQUIRED,
     STATUS,
     STATUSES,
@@ -69,8 +70,7 @@ def read_csv(
     mapping = columns or ColumnMap()
     separator = mapping.separator or header_of(sample(path, limits))[1]
     text = read_delimited(path, separator, limits=limits)
-    zone = timezone or mapping.timezone
-    return _read(text.frame, path, mapping, timezone=zone, format=format, rows=rows)
+    return _read(text.frame, path, mapping, timezone=timezone, format=format, rows=rows)
 
 
 def read_gaps(path: StrPath, limits: Limits, **options: Any) -> Workload:  # noqa: ANN401
@@ -102,9 +102,8 @@ def read_parquet(
     if frame.is_empty():
         raise TraceError("holds no rows", path=path)
     mapping = columns or ColumnMap()
-    frame = frame.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias(LINE))
-    zone = timezone or mapping.timezone
-    return _read(frame, path, mapping, timezone=zone, format="parquet", rows=rows)
+    frame = frame.with_columns(NUMBERED.alias(LINE))
+    return _read(frame, path, mapping, timezone=timezone, format="parquet", rows=rows)
 
 
 def parquet_content(path: StrPath, limits: Limits) -> tuple[pl.DataFrame, str | None]:
@@ -145,6 +144,7 @@ def _read(
     rows: Rows,
 ) -> Workload:
     notes = Notes()
+    timezone = timezone or mapping.timezone
     chosen = _choose(frame, path, mapping, notes)
     reading = _Columns(frame, path, mapping, timezone, notes)
     table = reading.read(chosen)
