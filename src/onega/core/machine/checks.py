@@ -65,11 +65,13 @@ def whole(name: str, value: Any) -> int:  # noqa: ANN401
     return int(value)
 
 
-def convert(thing: object, called: str, **checks: Callable[[str, Any], Any]) -> None:
-    """Put fields of a frozen part into their units; one that is None stays so."""
+def convert(
+    thing: object, called: str, *, optional: bool = False, **checks: Callable[[str, Any], Any]
+) -> None:
+    """Put fields of a frozen part into their units; an ``optional`` one that is None stays so."""
     for name, check in checks.items():
         given = getattr(thing, name)
-        if given is not None:
+        if given is not None or not optional:
             object.__setattr__(thing, name, check(f"{called}: {name}", given))
 
 

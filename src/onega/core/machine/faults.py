@@ -63,4 +63,4 @@ class Interruption:
             raise MachineError(
                 "interruption: an interval goes with the rule 'checkpoint', and the rule with it"
             )
-        convert(self, "interruption", interval=long_seconds)
+        convert(self, "interruption", optional=True, interval=long_seconds)

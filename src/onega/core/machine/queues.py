@@ -50,6 +50,7 @@ class Queue:
         convert(
             self,
             called,
+            optional=True,
             max_jobs=whole,
             max_procs=whole,
             max_jobs_per_user=whole,
@@ -72,7 +73,7 @@ class UserLimits:
     max_procs: int | None = None
 
     def __post_init__(self) -> None:
-        convert(self, "user limits", max_jobs=whole, max_procs=whole)
+        convert(self, "user limits", optional=True, max_jobs=whole, max_procs=whole)
         if self.max_jobs is None and self.max_procs is None:
             raise MachineError("user limits: give max_jobs or max_procs")
 
