@@ -9,7 +9,6 @@ anything that Onega writes or reads.
 from __future__ import annotations
 
 import json
-import os
 import re
 import tomllib
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from onega.core.errors import OnegaError, printable
+from onega.core.files import StrPath
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -35,12 +35,12 @@ LARGEST = 2**128
 ErrorOf = Callable[[str], OnegaError]
 
 
-def read_toml(path: str | os.PathLike[str], error: ErrorOf) -> dict[str, Any]:
+def read_toml(path: StrPath, error: ErrorOf) -> dict[str, Any]:
     """Read a TOML file; ``error`` makes the exception from a message that names the file."""
     return parse_toml(_text(path, "TOML", error), lambda message: error(f"{path}: {message}"))
 
 
-def read_json(path: str | os.PathLike[str], error: ErrorOf) -> Any:  # noqa: ANN401
+def read_json(path: StrPath, error: ErrorOf) -> Any:  # noqa: ANN401
     """Read a JSON file; ``error`` makes the exception from a message that names the file."""
     return parse_json(_text(path, "JSON", error), lambda message: error(f"{path}: {message}"))
 
@@ -77,7 +77,7 @@ def first_problem(error: ValidationError) -> str:
     return printable(f"{place}: {first['msg']}")
 
 
-def _text(path: str | os.PathLike[str], kind: str, error: ErrorOf) -> str:
+def _text(path: StrPath, kind: str, error: ErrorOf) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as problem:

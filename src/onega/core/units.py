@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+from collections.abc import Iterable
 from typing import Final
 
 SECONDS: Final = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -91,25 +92,28 @@ def overfull(share: float | None) -> str:
     return " (more than there is)" if share is not None and round(share, 3) > 1 else ""
 
 
+def _in_steps(value: float, steps: Iterable[tuple[float, float, str]], digits: int = 3) -> str:
+    """Write a value in the unit of the first step (limit, unit, its name) that it is below."""
+    for limit, unit, name in steps:
+        if abs(value) < limit:
+            return f"{quantity(value / unit, digits)} {name}"
+    return "–"
+
+
 def humanise_energy(joules: float | None) -> str:
     """Write an energy for a person: ``0.5 kWh``, ``42,080 kWh``, ``787.5 MWh``."""
     if joules is None:
         return "–"
-    kwh = joules / JOULES_PER_KWH
-    for limit, unit, name in ((1e5, 1.0, "kWh"), (1e8, 1e3, "MWh"), (math.inf, 1e6, "GWh")):
-        if abs(kwh) < limit:
-            return f"{quantity(kwh / unit, 4)} {name}"
-    return "–"
+    steps = ((1e5, 1.0, "kWh"), (1e8, 1e3, "MWh"), (math.inf, 1e6, "GWh"))
+    return _in_steps(joules / JOULES_PER_KWH, steps, digits=4)
 
 
 def humanise_power(watts: float | None) -> str:
     """Write a power for a person: ``850 W``, ``95.2 kW``, ``17.7 MW``."""
     if watts is None:
         return "–"
-    for limit, unit, name in ((2e3, 1.0, "W"), (1e7, 1e3, "kW"), (math.inf, 1e6, "MW")):
-        if abs(watts) < limit:
-            return f"{quantity(watts / unit, 4)} {name}"
-    return "–"
+    steps = ((2e3, 1.0, "W"), (1e7, 1e3, "kW"), (math.inf, 1e6, "MW"))
+    return _in_steps(watts, steps, digits=4)
 
 
 def count_of(number: float, noun: str) -> str:
@@ -134,16 +138,15 @@ def humanise_seconds(seconds: float | None) -> str:
     """Write seconds for a person: ``42 s``, ``12.5 min``, ``3.2 h``, ``14 d``, ``2.9 years``."""
     if seconds is None or not math.isfinite(seconds):
         return "–" if seconds is None or math.isnan(seconds) else f"{seconds:g} s"
-    size = abs(seconds)
-    for limit, unit, name in (
+    year = 365.25 * 86400
+    steps = (
         (120, 1.0, "s"),
         (7200, 60.0, "min"),
         (172800, 3600.0, "h"),
-        (2 * 365.25 * 86400, 86400.0, "d"),
-    ):
-        if size < limit:
-            return f"{quantity(seconds / unit)} {name}"
-    return f"{quantity(seconds / (365.25 * 86400))} years"
+        (2 * year, 86400.0, "d"),
+        (math.inf, year, "years"),
+    )
+    return _in_steps(seconds, steps)
 
 
 def clock_words(seconds: float) -> str:

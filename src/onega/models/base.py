@@ -7,7 +7,6 @@ estimates, the job table, JSON. "Not fitted" can't be expressed.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from numpy.random import Generator, SeedSequence
 
 from onega.core.documents import parse_json
 from onega.core.errors import ModelError, suggest
-from onega.core.files import write_text
+from onega.core.files import StrPath, write_text
 from onega.core.machine.cluster import Cluster
 from onega.core.plotting import Plottable
 from onega.core.renamed import renamed
@@ -78,6 +77,7 @@ class WorkloadModel(Plottable, Part):
 
     FIGURES: ClassVar[str] = "models"
     TITLE: ClassVar[str]
+    DEFAULT_GAPS: ClassVar[str] = "chain"
     OWN_GAPS: ClassVar[bool] = False
     HOURLY_SIZES: ClassVar[bool] = False
     machine: int = 128
@@ -92,10 +92,7 @@ class WorkloadModel(Plottable, Part):
             raise ModelError(f"{self.KIND}: machine must be at least 1, got {self.machine}")
         if self.arrivals.gaps is None and not self.OWN_GAPS:
             raise ModelError(f"{self.KIND}: gaps between jobs are needed, it draws none itself")
-        self._check()
-
-    def _check(self) -> None:
-        """Refuse parameters that make no sense; families say how."""
+        super().__post_init__()
 
     _fit: ClassVar[Callable[..., dict[str, Any]]]
     """``_fit(jobs, rng, *, …)``: the family's parameters; its keywords are the options of `fit`."""
@@ -171,7 +168,7 @@ class WorkloadModel(Plottable, Part):
         """Learn when jobs come; a family with a way of its own overrides the defaults."""
         if isinstance(arrivals, Arrivals):
             return arrivals
-        gaps = arrivals if arrivals or cls.OWN_GAPS else "chain"
+        gaps = arrivals if arrivals or cls.OWN_GAPS else cls.DEFAULT_GAPS
         return Arrivals.fit(jobs.clock, gaps=gaps, cycle=cycle or "polynomial")
 
     @classmethod
@@ -321,7 +318,7 @@ class WorkloadModel(Plottable, Part):
         """Return the model for a machine of another size; families that can scale, do."""
         return self
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: StrPath) -> None:
         """Write the parameters as JSON that a person can read and edit."""
         write_text(path, self.to_json())
 
@@ -333,7 +330,7 @@ class WorkloadModel(Plottable, Part):
         return write_json({"onega_model": self.KIND, "version": version, **data})
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: StrPath) -> Self:
         """Read a model that `save` wrote; on a family, refuses another family's file."""
         model = load(path)
         if not isinstance(model, cls):
@@ -361,7 +358,7 @@ def _whole(procs: Floats, runtime: Floats) -> tuple[Floats, Floats]:
     return np.maximum(np.rint(procs), 1), np.maximum(np.rint(runtime), 1.0)
 
 
-def load(path: str | os.PathLike[str]) -> WorkloadModel:
+def load(path: StrPath) -> WorkloadModel:
     """Read any model that `WorkloadModel.save` wrote."""
     try:
         text = Path(path).read_bytes().decode("utf-8")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache, partial
 from types import UnionType
@@ -23,6 +24,10 @@ from onega.core.types import Floats, Ints
 
 _KINDS: dict[str, type[Part]] = {}
 
+Shapes = Mapping[str, tuple[int | str | None, ...]]
+"""Shapes of a part's arrays: lengths, or None for any. A word stands for a length that is the same
+wherever the word is; the first array that has it says which."""
+
 BAD_PARAMETERS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What numbers that don't go together make of a formula: a file was edited, or damaged."""
 
@@ -32,6 +37,20 @@ class Part:
 
     KIND: ClassVar[str]
     VERSION: ClassVar[int] = 1
+    SHAPES: ClassVar[Shapes] = {}
+
+    def __post_init__(self) -> None:
+        lengths: dict[Any, int] = {}
+        for name, shape in self.SHAPES.items():
+            wanted = tuple(lengths.get(one) if isinstance(one, str) else one for one in shape)
+            dtype = _dtypes(type(self))[name]  # type: ignore[arg-type]
+            array = frozen_array(getattr(self, name), dtype, shape=wanted)
+            object.__setattr__(self, name, array)
+            lengths.update(zip(shape, array.shape, strict=True))
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse parameters that make no sense; parts say how."""
 
     def __init_subclass__(cls, **options: Any) -> None:  # noqa: ANN401
         super().__init_subclass__(**options)
@@ -117,6 +136,13 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, float) and not math.isfinite(value):
         raise ModelError(f"a parameter is {value}; the model can't be saved")
     return value
+
+
+@cache
+def _dtypes(part: Any) -> dict[str, type]:  # noqa: ANN401
+    """Return the types of a part's arrays."""
+    hints = get_type_hints(part)
+    return {name: np.int64 if hint == Ints else np.float64 for name, hint in hints.items()}
 
 
 @cache

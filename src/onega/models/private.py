@@ -45,6 +45,8 @@ from numpy.random import Generator
 from onega.core.errors import ModelError
 from onega.core.rng import Rng, child, generator, seed_sequence
 from onega.core.types import Floats, Ints
+from onega.core.workload.chains import pair_counts
+from onega.core.workload.schema import USABLE
 from onega.core.workload.workload import Workload
 from onega.models.arrivals.arrivals import SHORTEST, Arrivals
 from onega.models.arrivals.cycles import WEEK, HoursOfWeek
@@ -204,7 +206,7 @@ def avoid_single_users(drawn: Workload, workload: Workload, *, rng: Rng = None) 
     **This looks at the log itself**, so the result is no longer differentially private: a reader
     of very many samples could tell from a record that never comes that a user of the log has it.
     """
-    usable = workload.table.filter((pl.col("runtime") > 0) & (pl.col("procs") > 0))
+    usable = workload.table.filter(USABLE)
     stranger = -1 - pl.int_range(pl.len(), dtype=pl.Int32)
     people = usable.select(key=_record(usable), person=pl.col("user").fill_null(stranger))
     alone = people.group_by("key").agg(pl.col("person").n_unique()).filter(pl.col("person") == 1)
@@ -245,8 +247,8 @@ def _runtimes(noise: Noise, widths: Floats, procs: Floats, runtime: Floats, mach
     counts = np.bincount(cell, minlength=GRID.size - 1)
     fine = noise.by_octave("runtimes", counts, COARSE, 1)
     octave = np.floor(np.log2(procs)).astype(np.int64)
-    joint = np.zeros((int(np.log2(machine)) + 1, int(COARSE[-1]) + 1))
-    np.add.at(joint, (octave, COARSE[cell]), 1.0)
+    shape = (int(np.log2(machine)) + 1, int(COARSE[-1]) + 1)
+    joint = pair_counts(octave, COARSE[cell], shape)
     edges = width_edges(machine)
     row_of = np.floor(np.log2(edges[:-1])).astype(np.int64)
     rows = np.bincount(row_of, weights=widths, minlength=joint.shape[0]).astype(np.float64)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from onega.core.types import Floats
 from onega.core.units import percent
+from onega.core.workload.chains import pair_counts
 from onega.core.workload.report import Report
 from onega.queueing.widths import Widths
 
@@ -162,8 +163,7 @@ def _independence_p(jobs: Jobs) -> float | None:
     if values.size == 1 or np.ptp(jobs.runtimes) == 0:
         return 1.0  # a constant is independent of everything
     row = _merged(counts)[place]
-    table = np.zeros((int(row.max()) + 1, int(column.max()) + 1))
-    np.add.at(table, (row, column), 1.0)
+    table = pair_counts(row, column, (int(row.max()) + 1, int(column.max()) + 1))
     table = table[:, table.sum(axis=0) > 0]
     if min(table.shape) < 2:
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +15,7 @@ from onega.queueing.checks import Check, Jobs, checks
 from onega.queueing.constant import constant_at, sensitivity
 from onega.queueing.harmonic import harmonic_renewal
 from onega.queueing.intervals import check_confidence, factor_interval
+from onega.queueing.phases import finite
 from onega.queueing.widths import Widths
 
 Interval = tuple[float, float]
@@ -165,8 +165,8 @@ def log_facts(
     A given mean run time stretches the log's own ones, a given rate its gaps between submissions.
     """
     for name, value in (("arrival_rate", arrival_rate), ("mean_runtime", mean_runtime)):
-        if value is not None and not (math.isfinite(value) and value > 0):
-            raise QueueingError(f"{name} must be a positive number; got {value}")
+        if value is not None:
+            finite(name, value)
     if not isinstance(source, Workload):
         return LogFacts(arrival_rate, mean_runtime)
     jobs = usable_jobs(source)

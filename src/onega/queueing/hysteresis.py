@@ -25,12 +25,11 @@ from onega.core.types import Floats, Ints
 from onega.queueing.phases import (
     Entries,
     Phases,
-    build_phases,
     changed,
+    exponential_phases,
     finite,
-    service_rates,
 )
-from onega.queueing.saturated import departure_matrix, stationary
+from onega.queueing.saturated import throughput
 from onega.queueing.waiting import too_wide
 from onega.queueing.widths import Widths, WidthsLike
 
@@ -131,15 +130,14 @@ def hysteresis(
             f"the exact chain is for rate control by the queue; got {rates.kind!r}: take "
             'RateControl("queue", …) or simulate'
         )
-    law = Widths.of(widths).within(procs)
     lam = finite("arrival_rate", arrival_rate)
-    phases = build_phases(law, procs, service_rates(law, mean_runtime))
+    phases = exponential_phases(widths, procs, mean_runtime)
     speeds = rates.rates if rates.kind == "queue" else rates.rates[:1]
-    throughput = speeds[-1] * float(np.dot(stationary(departure_matrix(phases)), phases.departures))
-    if lam >= throughput:
+    most = speeds[-1] * throughput(phases)
+    if lam >= most:
         raise QueueingError(
             f"the queue isn't stable at its highest rate: {lam:g} jobs arrive per second and at "
-            f"most {throughput:g} are completed; take an arrival rate below that"
+            f"most {most:g} are completed; take an arrival rate below that"
         )
     longest = 32 + int(max(rates.k_high, default=0))
     while True:
@@ -147,7 +145,7 @@ def hysteresis(
         share = _shares(chain.rates())
         lost = max(0.0, float(share[chain.level_of(longest)].sum()))
         if lost < _LOST:
-            return _answer(chain, share, lam / throughput, lost, power)
+            return _answer(chain, share, lam / most, lost, power)
         longest *= 2
 
 
@@ -314,7 +312,7 @@ def _answer(
         procs=phases.servers,
         widths=phases.widths,
         arrival_rate=lam,
-        mean_runtime={int(k): 1 / float(m) for k, m in zip(phases.widths.values, phases.rates)},
+        mean_runtime=phases.mean_runtimes(),
         rates=chain.speeds,
         rho=rho,
         mean_jobs=jobs,

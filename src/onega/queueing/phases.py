@@ -15,8 +15,10 @@ job, and in service it may change without a departure.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -25,7 +27,7 @@ from onega.core.errors import QueueingError
 from onega.core.types import Floats
 from onega.queueing.constant import check_servers
 from onega.queueing.runtime_laws import RuntimeLaw
-from onega.queueing.widths import Widths, mean_runtimes
+from onega.queueing.widths import Widths, WidthsLike, mean_runtimes
 
 Service = tuple[int, ...]
 
@@ -72,6 +74,10 @@ class Phases:
     departures: Floats
     changes: Entries
 
+    def mean_runtimes(self) -> dict[int, float]:
+        """Return E[S] by width, of exponential run times."""
+        return {int(k): 1 / float(rate) for k, rate in zip(self.widths.values, self.rates)}
+
 
 class Classes(NamedTuple):
     """Classes of jobs: servers, probability at the start, rate of ending, rates of changing."""
@@ -85,6 +91,14 @@ class Classes(NamedTuple):
 def service_rates(widths: Widths, mean_runtime: float | Mapping[int, float]) -> Floats:
     """μ_c = 1/E[S_c] for each width."""
     return 1.0 / mean_runtimes(widths, mean_runtime)
+
+
+def exponential_phases(
+    widths: WidthsLike, procs: int, mean_runtime: float | Mapping[int, float]
+) -> Phases:
+    """List the states of a machine for exponential run times, one mean for all or one per width."""
+    law = Widths.of(widths).within(procs)
+    return build_phases(law, procs, service_rates(law, mean_runtime))
 
 
 def build_phases(widths: Widths, procs: int, rates: Floats) -> Phases:
@@ -130,17 +144,17 @@ def _build(widths: Widths, procs: int, rates: Floats, classes: Classes) -> Phase
     used = [sum(c * k for c, k in zip(n, sizes)) for n in free]
     blocked = tuple((i, h) for i in range(len(free)) for h in heads if used[i] + sizes[h] > servers)
     number = {state: i for i, state in enumerate(blocked)}
-    settled = _Settling(classes.probs, sizes, servers, free, place, used)
-    local: Entries = {}
+    settled = _settling(classes, servers, free, place, used)
+    local: Entries = defaultdict(float)
     down: list[Entries] = []
     emptied: list[Entries] = []
-    changes: Entries = {}
+    changes: Entries = defaultdict(float)
     departures = np.zeros(len(blocked))
     for b, (i, h) in enumerate(blocked):
         for (c, other), rate in classes.changes.items():
             if free[i][c]:
                 after = place[changed(changed(free[i], c, -1), other, 1)]
-                _add(changes, (b, number[after, h]), free[i][c] * rate)
+                changes[b, number[after, h]] += free[i][c] * rate
         for c, count in enumerate(free[i]):
             rate = count * classes.exits[c]
             if rate == 0:
@@ -148,67 +162,57 @@ def _build(widths: Widths, procs: int, rates: Floats, classes: Classes) -> Phase
             departures[b] += rate
             after = place[changed(free[i], c, -1)]
             if used[after] + sizes[h] > servers:
-                _add(local, (b, number[after, h]), rate)
+                local[b, number[after, h]] += rate
                 continue
             started = place[changed(free[after], h, 1)]
             stops, passes = settled(started)
-            for d, targets in enumerate(stops):
-                _grow(down, d)
+            down += (defaultdict(float) for _ in stops[len(down) :])
+            emptied += (defaultdict(float) for _ in passes[len(emptied) :])
+            for entries, targets in zip(down, stops):
                 for state, weight in targets.items():
-                    _add(down[d], (b, number[state]), rate * weight)
-            for q, finals in enumerate(passes):
-                _grow(emptied, q)
+                    entries[b, number[state]] += rate * weight
+            for entries, finals in zip(emptied, passes):
                 for n, weight in finals.items():
-                    _add(emptied[q], (b, n), rate * weight)
+                    entries[b, n] += rate * weight
     return Phases(
         widths, servers, rates, free, blocked, local, tuple(down), tuple(emptied), departures,
         changes,
     )  # fmt: skip
 
 
-class _Settling:
-    """Draw waiting jobs one by one until one doesn't fit: memoised by what is in service."""
+def _settling(
+    classes: Classes,
+    servers: int,
+    free: tuple[Service, ...],
+    place: dict[Service, int],
+    used: list[int],
+) -> Callable[[int], tuple[list[Entries], list[dict[int, float]]]]:
+    """Return what draws waiting jobs one by one until one doesn't fit, by what is in service.
 
-    def __init__(
-        self,
-        probs: list[float],
-        sizes: list[int],
-        servers: int,
-        free: tuple[Service, ...],
-        place: dict[Service, int],
-        used: list[int],
-    ) -> None:
-        self.probs, self.sizes, self.servers = probs, sizes, servers
-        self.free, self.place, self.used = free, place, used
-        self.known: dict[
-            int, tuple[list[dict[tuple[int, int], float]], list[dict[int, float]]]
-        ] = {}
+    Of a start it tells (stops, passes): after d+1 draws state (n, h); after q draws, all of which
+    fit, n; each with its probability.
+    """
 
-    def __call__(
-        self, start: int
-    ) -> tuple[list[dict[tuple[int, int], float]], list[dict[int, float]]]:
-        """Return (stops, passes): after d+1 draws state (n, h); after q draws, all fitting, n."""
-        if start in self.known:
-            return self.known[start]
-        stops: list[dict[tuple[int, int], float]] = []
+    @cache
+    def settled(start: int) -> tuple[list[Entries], list[dict[int, float]]]:
+        stops: list[Entries] = []
         passes: list[dict[int, float]] = [{start: 1.0}]
         while passes[-1]:
-            stop: dict[tuple[int, int], float] = {}
-            grown: dict[int, float] = {}
+            stop: Entries = defaultdict(float)
+            grown: dict[int, float] = defaultdict(float)
             for n, weight in passes[-1].items():
-                for c, p in enumerate(self.probs):
+                for c, p in enumerate(classes.probs):
                     if p == 0:
                         continue
-                    if self.used[n] + self.sizes[c] > self.servers:
-                        stop[n, c] = stop.get((n, c), 0.0) + weight * p
+                    if used[n] + classes.sizes[c] > servers:
+                        stop[n, c] += weight * p
                     else:
-                        more = self.place[changed(self.free[n], c, 1)]
-                        grown[more] = grown.get(more, 0.0) + weight * p
+                        grown[place[changed(free[n], c, 1)]] += weight * p
             stops.append(stop)
             passes.append(grown)
-        passes.pop()
-        self.known[start] = stops, passes
-        return stops, passes
+        return stops, passes[:-1]
+
+    return settled
 
 
 def _service_vectors(sizes: list[int], servers: int) -> Iterator[Service]:
@@ -241,15 +245,6 @@ def _refuse(states: int, servers: int, most: int) -> None:
 def changed(n: Service, c: int, by: int) -> Service:
     """Return n with ``by`` more jobs of class c."""
     return (*n[:c], n[c] + by, *n[c + 1 :])
-
-
-def _add(entries: Entries, key: tuple[int, int], value: float) -> None:
-    entries[key] = entries.get(key, 0.0) + value
-
-
-def _grow(entries: list[Entries], index: int) -> None:
-    while len(entries) <= index:
-        entries.append({})
 
 
 def finite(name: str, value: float) -> float:

@@ -19,7 +19,9 @@ def survival_grid(rate: float, atoms: Floats) -> tuple[Floats, Floats]:
     In w = e^{−rate·t}, dt = dw/(rate·w); the panels are cut at the atoms, where f jumps.
     """
     halves = 0.5 ** np.arange(1, _GRADES)
-    edges = np.concatenate([[0.0], halves, 1.0 - halves, [1.0], np.exp(-rate * atoms)])
+    edges = np.concatenate(
+        [[0.0], halves, 1.0 - halves, [1.0], np.exp(-rate * atoms[rate * atoms < 700])]
+    )
     edges = np.unique(edges)
     x, weight = np.polynomial.legendre.leggauss(_ORDER)
     low, width = edges[:-1, None], np.diff(edges)[:, None]

@@ -83,17 +83,6 @@ class RuntimeLaw:
         result: Floats = np.maximum(0.0, -self.generator.sum(axis=1))
         return result
 
-    @property
-    def cv2(self) -> float:
-        """Squared coefficient of variation of a phase-type law: 2·α·T⁻²·1 − 1 for mean 1."""
-        assert self.generator is not None
-        assert self.start is not None
-        ones = np.ones(self.start.size)
-        return float(
-            2 * self.start @ np.linalg.solve(self.generator, np.linalg.solve(self.generator, ones))
-            - 1
-        )
-
     @classmethod
     def phase_type(cls, start: npt.ArrayLike, generator: npt.ArrayLike, name: str) -> RuntimeLaw:
         """Take any phase-type law (α, T), scaled to mean 1."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -29,11 +30,10 @@ from onega.queueing.phases import (
     Entries,
     Phases,
     build_law_phases,
-    build_phases,
     count_states,
+    exponential_phases,
     finite,
     law_classes,
-    service_rates,
 )
 from onega.queueing.runtime_laws import RuntimeLaw
 from onega.queueing.widths import Widths, WidthsLike
@@ -53,9 +53,13 @@ def markov_throughput(
 
     Exact for exponential run times. The queue is stable for arrival rates below it.
     """
-    law = Widths.of(widths).within(procs)
-    phases = build_phases(law, procs, service_rates(law, mean_runtime))
-    jumps = departure_matrix(phases)
+    return throughput(exponential_phases(widths, procs, mean_runtime))
+
+
+def throughput(phases: Phases) -> float:
+    """Jobs per second that leave a saturated machine."""
+    size = len(phases.blocked)
+    jumps = departure_matrix(phases) + sparse(phases.changes, (size, size))
     return float(np.dot(stationary(jumps), phases.departures))
 
 
@@ -74,10 +78,7 @@ def law_constant(widths: WidthsLike, procs: int, law: RuntimeLaw | str) -> float
             f"no exact C for the law {shape}: it is no phase-type law; measure it "
             "(onega.stability(…, method='saturation', law=…))"
         )
-    phases = build_law_phases(width, procs, shape)
-    size = len(phases.blocked)
-    jumps = departure_matrix(phases) + sparse(phases.changes, (size, size))
-    return 1.0 / float(np.dot(stationary(jumps), phases.departures))
+    return 1.0 / throughput(build_law_phases(width, procs, shape))
 
 
 def has_exact_constant(widths: Widths, servers: int, law: RuntimeLaw) -> bool:
@@ -94,20 +95,19 @@ def fewest_servers_for_law(widths: Widths, load: float, law: RuntimeLaw) -> int 
 
     More servers never let a job start later, whatever the law, so C(s) falls with s.
     """
+
+    def keeps_up(servers: int) -> bool:
+        return load * law_constant(widths, servers, law) < 1
+
     low = max(widths.widest, math.floor(load * widths.mean)) - 1
     high = low + 1
     while has_exact_constant(widths, high, law):
-        if load * law_constant(widths, high, law) < 1:
+        if keeps_up(high):
             break
         low, high = high, high + max(1, high // 8)
     else:
         return None
-    between = range(low + 1, high)
-    return (
-        low
-        + 1
-        + bisect_left(between, x=True, key=lambda s: load * law_constant(widths, s, law) < 1)
-    )
+    return low + 1 + bisect_left(range(low + 1, high), x=True, key=keeps_up)
 
 
 def fixed_constant(widths: Widths, servers: int) -> float:
@@ -174,30 +174,29 @@ def switched_throughput(
     for name, p in (("p_arrival", p_arrival), ("p_departure", p_departure)):
         if not 0 <= p <= 1:
             raise QueueingError(f"{name} must lie between 0 and 1; got {p}")
-    law = Widths.of(widths).within(procs)
-    phases = build_phases(law, procs, service_rates(law, mean_work))
-    jumps = departure_matrix(phases)
-    unit = float(np.dot(stationary(jumps), phases.departures))
+    phases = exponential_phases(widths, procs, mean_work)
+    unit = throughput(phases)
     if p_arrival == 0 or low == high:
         # From the high speed the chain falls to the low one for good (unless it never can).
         return unit * (high if p_arrival == 0 and p_departure == 0 else low)
     if p_departure == 0:
         return unit * high
 
+    jumps = departure_matrix(phases)
+
     def excess(rate: float) -> float:
-        return (
-            _switched(jumps, phases.departures, (low, high), (rate * p_arrival, p_departure)) - rate
-        )
+        switch = (rate * p_arrival, p_departure)
+        return _switched(jumps, phases.departures, (low, high), switch) - rate
 
     return float(brentq(excess, 1e-9 * unit * low, 1.01 * unit * high, xtol=1e-15, rtol=1e-14))
 
 
 def departure_matrix(phases: Phases) -> csr_matrix:
     """Rates between blocked states at speed 1; a departure may lead back to the same state."""
-    merged: Entries = {}
+    merged: Entries = defaultdict(float)
     for entries in (phases.local, *phases.down):
         for key, rate in entries.items():
-            merged[key] = merged.get(key, 0.0) + rate
+            merged[key] += rate
     return sparse(merged, (len(phases.blocked), len(phases.blocked)))
 
 

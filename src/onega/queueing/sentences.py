@@ -52,8 +52,10 @@ def verdict_sentence(result: Stability, *, brief: bool = False) -> str:
     verdict, load = result.verdict, result.offered_load
     assert load is not None
     if verdict.basis == "offered load":
+        # Never as 100 %, unless it is.
+        asked = distinct_percents(load, 1.0)[0] if load > 1 else "100 %"
         return (
-            f"No: {_over(load)} of the machine is asked for; no scheduler keeps up with that, and "
+            f"No: {asked} of the machine is asked for; no scheduler keeps up with that, and "
             "the queue grows without end."
         )
     name, usable = policy_name(result.policy), result.usable
@@ -84,11 +86,6 @@ def verdict_sentence(result: Stability, *, brief: bool = False) -> str:
         f"No: {asked} of the machine is asked for, and {name} can use only {limit} of it{how}: "
         "the queue grows without end."
     )
-
-
-def _over(load: float) -> str:
-    """Write an offered load of 1 or more; never as 100 %, unless it is."""
-    return distinct_percents(load, 1.0)[0] if load > 1 else "100 %"
 
 
 def _formula_limits(result: Stability) -> tuple[float, float]:

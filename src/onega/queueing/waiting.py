@@ -25,8 +25,8 @@ import polars as pl
 from onega.core.errors import QueueingError
 from onega.core.plotting import Plottable
 from onega.core.types import Floats
-from onega.queueing.phases import Phases, build_phases, changed, finite, service_rates
-from onega.queueing.saturated import departure_matrix, sparse, stationary
+from onega.queueing.phases import Phases, changed, exponential_phases, finite
+from onega.queueing.saturated import sparse, throughput
 from onega.queueing.widths import Widths, WidthsLike
 
 MOST_PHASES: Final = 1500
@@ -82,19 +82,9 @@ class Waiting(Plottable):
 
     def summary(self) -> dict[str, Any]:
         """Return the answer as a flat dictionary."""
-        return {
-            "procs": self.procs,
-            "arrival_rate": self.arrival_rate,
-            "rho": self.rho,
-            "mean_wait": self.mean_wait,
-            "mean_response": self.mean_response,
-            "p_wait": self.p_wait,
-            "mean_waiting": self.mean_waiting,
-            "mean_jobs": self.mean_jobs,
-            "mean_busy": self.mean_busy,
-            "utilisation": self.mean_busy / self.procs,
-            "error": self.error,
-        }
+        left_out = ("widths", "mean_runtime", "queue", "error", "phases", "iterations")
+        flat = {name: value for name, value in vars(self).items() if name not in left_out}
+        return flat | {"utilisation": self.mean_busy / self.procs, "error": self.error}
 
     def to_polars(self) -> pl.DataFrame:
         """One row per number of waiting jobs: its probability."""
@@ -121,24 +111,23 @@ def waiting(
     mean_runtime
         E[S] in seconds of exponential run times, one for all or one per width.
     """
-    law = Widths.of(widths).within(procs)
     lam = finite("arrival_rate", arrival_rate)
-    phases = build_phases(law, procs, service_rates(law, mean_runtime))
+    phases = exponential_phases(widths, procs, mean_runtime)
     if len(phases.blocked) > MOST_PHASES:
         raise QueueingError(
             f"{phases.servers} servers with these widths have {len(phases.blocked):,} states with "
             f"waiting jobs, more than the {MOST_PHASES:,} that are solved exactly; simulate"
         )
-    throughput = float(np.dot(stationary(departure_matrix(phases)), phases.departures))
-    if lam >= throughput:
+    most = throughput(phases)
+    if lam >= most:
         raise QueueingError(
             f"the queue isn't stable, so it has no mean wait: {lam:g} jobs arrive per second and "
-            f"at most {throughput:g} are completed; take an arrival rate below that"
+            f"at most {most:g} are completed; take an arrival rate below that"
         )
-    return _solve(phases, lam, throughput)
+    return _solve(phases, lam, lam / most)
 
 
-def _solve(phases: Phases, lam: float, throughput: float) -> Waiting:
+def _solve(phases: Phases, lam: float, rho: float) -> Waiting:
     climb, before, steps = _rate_matrix(phases, lam)
     free, level0 = _boundary(phases, lam, climb)
     _, earlier0 = _boundary(phases, lam, before)
@@ -157,8 +146,8 @@ def _solve(phases: Phases, lam: float, throughput: float) -> Waiting:
         procs=phases.servers,
         widths=phases.widths,
         arrival_rate=lam,
-        mean_runtime={int(k): 1 / float(m) for k, m in zip(phases.widths.values, phases.rates)},
-        rho=lam / throughput,
+        mean_runtime=phases.mean_runtimes(),
+        rho=rho,
         mean_wait=number / lam,
         mean_response=number / lam + float(serving.sum()) / lam,
         p_wait=float(total.sum() + np.dot(free, tails)),

@@ -20,7 +20,7 @@ from typing import Final
 import polars as pl
 
 from onega.core.errors import FileError, TraceError, suggest
-from onega.core.files import write_text
+from onega.core.files import StrPath, write_text
 from onega.core.workload.report import Report
 from onega.core.workload.schema import NAMED
 from onega.core.workload.workload import Workload
@@ -128,7 +128,7 @@ def _jobs(table: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
     return fresh, after
 
 
-def key_from(path: str | os.PathLike[str]) -> tuple[bytes, bool]:
+def key_from(path: StrPath) -> tuple[bytes, bool]:
     """Read the key in a file, or draw one and write it there; tell whether it is new.
 
     The file is readable for its owner only. With it, names can be found again behind their

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Final, Literal
 import polars as pl
 
 from onega.core.errors import TraceError
+from onega.core.files import StrPath
 from onega.core.workload.meta import Meta
 from onega.core.workload.schema import JOB_TABLE, is_demand
 from onega.core.workload.workload import Workload
@@ -50,7 +50,7 @@ class Draft:
     tables is made. Both count time from the same epoch, and number names alike.
     """
 
-    path: str | os.PathLike[str]
+    path: StrPath
     format: str
     frame: pl.DataFrame
     notes: Notes

@@ -28,7 +28,7 @@ import polars as pl
 
 from onega.core.errors import suggest
 from onega.core.rng import Rng, describe_seed, seed_sequence
-from onega.core.workload.report import Finding, Report, examples
+from onega.core.workload.report import Finding, Report
 from onega.core.workload.workload import Workload
 
 Step = tuple[pl.DataFrame, tuple[Finding, ...]]
@@ -129,7 +129,7 @@ def _dropping(
             return table, ()
         bad = condition.fill_null(value=False)
         gone = table.filter(bad)
-        finding = Finding(name, "dropped", gone.height, why, examples(gone))
+        finding = Finding.of(name, "dropped", why, gone)
         return (table.filter(~bad) if gone.height else table), (finding,)
 
     return rule
@@ -154,12 +154,11 @@ def _renumber(table: pl.DataFrame, workload: Workload) -> Step:
     largest = int(table["job"].max())  # type: ignore[arg-type]
     fresh = again.cast(pl.Int64).cum_sum() + largest
     renumbered = kept.with_columns(kept["job"].zip_with(~again, fresh))
-    gone, changed = table.filter(copies), kept.filter(again)
     why_gone = "rows that repeat an earlier one in every column"
     why_changed = f"jobs whose id an earlier job has got ids from {largest + 1}"
     return renumbered, (
-        Finding("duplicate_ids", "dropped", gone.height, why_gone, examples(gone)),
-        Finding("duplicate_ids", "changed", changed.height, why_changed, examples(changed)),
+        Finding.of("duplicate_ids", "dropped", why_gone, table.filter(copies)),
+        Finding.of("duplicate_ids", "changed", why_changed, kept.filter(again)),
     )
 
 
@@ -167,7 +166,7 @@ def _sort(table: pl.DataFrame, workload: Workload) -> Step:
     late = (table["submit"].diff() < 0).fill_null(value=False)
     found = table.filter(late)
     why = "jobs submitted before the job in the row above (negative gaps): rows were sorted"
-    finding = Finding("unsorted", "changed", found.height, why, examples(found))
+    finding = Finding.of("unsorted", "changed", why, found)
     return (table.sort("submit", "job", maintain_order=True) if found.height else table), (finding,)
 
 
@@ -207,7 +206,7 @@ def _drop_flurries(table: pl.DataFrame, measure: Flurries, workload: Workload) -
         f"floods of one user's jobs ({measure.jobs} or more within {measure.window:g} s), "
         f"users {', '.join(users[:10])}"
     )
-    finding = Finding("flurries", "dropped", gone.height, why, examples(gone))
+    finding = Finding.of("flurries", "dropped", why, gone)
     return table.filter(~pl.Series(flooded)), (finding,)
 
 
@@ -244,6 +243,5 @@ def _spread(table: pl.DataFrame, generator: np.random.Generator) -> Step:
     rows = np.zeros(times.size, dtype=bool)
     rows[order] = behind
     why = "jobs with the submit time of the job before were moved on by less than a second"
-    touched = table.filter(pl.Series(rows))
-    finding = Finding("jitter", "changed", touched.height, why, examples(touched))
+    finding = Finding.of("jitter", "changed", why, table.filter(pl.Series(rows)))
     return table.with_columns(pl.Series("submit", moved)), (finding,)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import bz2
 import contextlib
 import lzma
-import os
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ from typing import IO, Any, Final, cast
 import numpy as np
 
 from onega.core.errors import FileError, TraceError
-from onega.core.files import atomic_writer
+from onega.core.files import StrPath, atomic_writer
 
 BLOCK: Final = 1 << 22
 """Bytes that are handled at a time."""
@@ -108,7 +107,7 @@ _FOREIGN: Final = {
 }
 
 
-def compression_of_name(path: str | os.PathLike[str]) -> Compression | None:
+def compression_of_name(path: StrPath) -> Compression | None:
     """Return the compression that a file name's last suffix asks for."""
     suffix = Path(path).suffix.lower()
     return next((c for c in COMPRESSIONS if c.suffix == suffix), None)
@@ -132,7 +131,7 @@ def _reason(error: Exception) -> str:
     return str((error.strerror if isinstance(error, OSError) else None) or error)
 
 
-def blocks(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
+def blocks(path: StrPath, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
     """Yield a file's content, decompressed if need be, in pieces of some megabytes.
 
     Raises
@@ -243,7 +242,7 @@ def count_lines(block: bytes) -> int:
     return int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == 10))
 
 
-def line_blocks(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
+def line_blocks(path: StrPath, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
     r"""Yield a file's content in blocks that end where a line ends.
 
     The last block may lack its newline. A UTF-8 byte order mark is taken off. Lines that are
@@ -251,7 +250,7 @@ def line_blocks(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -
     """
     carried: list[bytes] = []
     carried_size = 0
-    given = 0
+    lines = 0
     first = True
     for block in blocks(path, limits):
         if first:
@@ -264,21 +263,19 @@ def line_blocks(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -
         else:
             whole = b"".join([*carried, memoryview(block)[:cut]])
             carried, carried_size = [block[cut:]], len(block) - cut
-            given += len(whole)
+            lines += count_lines(whole)
             yield whole
         if carried_size > limits.line:
             raise TraceError(
                 f"a line of more than {limits.line:,} bytes; this is no job log",
                 path=path,
-                line=_lines_within(path, given, limits) + 1,
+                line=lines + 1,
             )
     if carried_size:
         yield b"".join(carried)
 
 
-def text_lines(
-    path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS
-) -> Iterator[tuple[int, str]]:
+def text_lines(path: StrPath, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[int, str]]:
     """Yield the lines that aren't blank, each with its number; what isn't UTF-8 is replaced."""
     number = 0
     for block in line_blocks(path, limits):
@@ -288,18 +285,7 @@ def text_lines(
                 yield number, line
 
 
-def _lines_within(path: str | os.PathLike[str], size: int, limits: Limits) -> int:
-    """Count the lines in the first ``size`` bytes; a second pass, for a message only."""
-    lines = 0
-    for block in blocks(path, limits):
-        lines += count_lines(block[:size])
-        size -= len(block)
-        if size <= 0:
-            break
-    return lines
-
-
-def sample(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> bytes:
+def sample(path: StrPath, limits: Limits = DEFAULT_LIMITS) -> bytes:
     """Return the first block of a file's text, to find out what it is.
 
     Raises
@@ -321,7 +307,7 @@ def sample(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> byt
 
 
 @contextlib.contextmanager
-def seekable(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> Iterator[Path]:
+def seekable(path: StrPath, limits: Limits = DEFAULT_LIMITS) -> Iterator[Path]:
     """Give a path that can be opened more than once: a pipe's content goes to a temporary file."""
     given = Path(path)
     try:
@@ -338,13 +324,13 @@ def seekable(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> I
         yield Path(copy.name)
 
 
-def whole(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> bytes:
+def whole(path: StrPath, limits: Limits = DEFAULT_LIMITS) -> bytes:
     """Return all of a file's content, decompressed if need be."""
     return b"".join(blocks(path, limits))
 
 
 @contextlib.contextmanager
-def log_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def log_writer(path: StrPath) -> Iterator[IO[bytes]]:
     """Open a log for writing, there whole or not at all, as `onega.core.files.atomic_writer`.
 
     Compressed if the name ends in ``.gz``, ``.xz``, ``.bz2`` or ``.zst``.

@@ -50,6 +50,11 @@ class Notes:
         named = rows.rename({LINE: "line"}) if LINE in rows.columns else rows
         self.add(rule, action, why, count=rows.height, examples=first_rows(named))
 
+    def add_no_timezone(self, count: int) -> None:
+        """Say that so many rows have dates in no known time zone."""
+        why = "dates have no time zone and were read as UTC; say timezone= or --timezone"
+        self.add("no_timezone", "noted", why, count=count)
+
     def add_unused(self, columns: Sequence[str]) -> None:
         """Name the columns that a reader has no use for, once."""
         rest = len(columns) - MOST_NAMED

@@ -6,13 +6,13 @@ numbers; a text that isn't one is an error that names the file, the line and the
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Final
 
 import polars as pl
 
 from onega.core.errors import TraceError
+from onega.core.files import StrPath
 from onega.core.units import LARGEST, LONGEST
 
 MISSING: Final = ("", "Unknown", "None", "N/A", "n/a", "NA", "null", "NULL", "Invalid", "INVALID")
@@ -52,7 +52,7 @@ _MEMORY: Final = r"^([0-9]{1,18}(?:\.[0-9]*)?)\s*([KMGTP]?)(?:i?B)?([nc]?)$"
 class Source:
     """Where a column stands, for messages: the file, each row's line, the column's own name."""
 
-    path: str | os.PathLike[str]
+    path: StrPath
     lines: pl.Series
     field: str
 

@@ -7,7 +7,6 @@ job; ``Q`` (queued) gives the submit time of jobs that never ran, ``D`` (deleted
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from onega.core.errors import TraceError
+from onega.core.files import StrPath
 from onega.core.workload.schema import STATUS
 from onega.core.workload.workload import Workload
 from onega.traces.assembling import Draft, assemble
@@ -73,7 +73,7 @@ def looks_like_pbs(start: bytes) -> bool:
 
 
 def read_pbs(
-    path: str | os.PathLike[str],
+    path: StrPath,
     limits: Limits,
     *,
     timezone: str | None = None,
@@ -100,9 +100,7 @@ def read_pbs(
     )
 
 
-def _records(
-    path: str | os.PathLike[str], limits: Limits
-) -> Iterator[tuple[int, str, str, str, str]]:
+def _records(path: StrPath, limits: Limits) -> Iterator[tuple[int, str, str, str, str]]:
     for number, line in text_lines(path, limits):
         text = line.strip()
         match = _RECORD.fullmatch(text)
@@ -244,7 +242,7 @@ def _note_unfinished(log: _Log, notes: Notes) -> None:
 
 
 def _columns(
-    rows: list[dict[str, Any]], path: str | os.PathLike[str], notes: Notes
+    rows: list[dict[str, Any]], path: StrPath, notes: Notes
 ) -> tuple[pl.DataFrame, dict[str, dict[int, str]]]:
     lines = pl.Series(LINE, [row[LINE] for row in rows], dtype=pl.Int64)
 

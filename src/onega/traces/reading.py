@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, get_args
 
 from onega.core.errors import TraceError, suggest
+from onega.core.files import StrPath
 from onega.core.workload.workload import Workload
 from onega.traces.assembling import Rows
 from onega.traces.batsim.workload import looks_like_batsim, read_batsim
@@ -18,8 +18,8 @@ from onega.traces.slurm.jobcomp import looks_like_jobcomp, read_jobcomp
 from onega.traces.slurm.sacct import looks_like_sacct, looks_like_sacct_table, read_sacct
 from onega.traces.swf.reader import read_swf
 from onega.traces.tables.mapping import ColumnMap, MapLike, check_timezone, column_map
+from onega.traces.tables.parquet_size import PARQUET_MAGIC
 from onega.traces.tables.reader import (
-    PARQUET_MAGIC,
     looks_like_csv,
     looks_like_gaps,
     read_csv,
@@ -63,16 +63,12 @@ def _is_number_row(body: bytes) -> bool:
     return words[0][:1] in b"+-.0123456789" and 2 * numeric > len(words)
 
 
-def _read_swf(path: str | os.PathLike[str], limits: Limits, **ignored: Any) -> Workload:  # noqa: ANN401
-    return read_swf(path, limits=limits)
-
-
 FORMATS: Final = (
     Format("parquet", "Parquet", lambda start: start.startswith(PARQUET_MAGIC), read_parquet),
     Format("batsim", "Batsim's workload in JSON", looks_like_batsim, read_batsim),
     Format("jobcomp", "Slurm's jobcomp/filetxt log", looks_like_jobcomp, read_jobcomp),
     Format("pbs", "PBS or Torque accounting log", looks_like_pbs, read_pbs),
-    Format("swf", "Standard Workload Format", _looks_like_swf, _read_swf),
+    Format("swf", "Standard Workload Format", _looks_like_swf, read_swf),
     Format(
         "sacct",
         "Slurm's sacct output",
@@ -89,7 +85,7 @@ WITH_STATES: Final = ("sacct", "jobcomp", "csv", "parquet")
 
 
 def read(
-    path: str | os.PathLike[str],
+    path: StrPath,
     format: str | None = None,
     *,
     columns: MapLike = None,

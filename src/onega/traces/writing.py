@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Final
 
 from onega.core.errors import TraceError, suggest
+from onega.core.files import StrPath
 from onega.core.workload.report import Report
 from onega.core.workload.schema import NAMED
 from onega.core.workload.workload import Workload
@@ -52,7 +52,7 @@ _SUFFIXES: Final = {
 }
 
 
-def write(workload: Workload, path: str | os.PathLike[str], format: str | None = None) -> Report:
+def write(workload: Workload, path: StrPath, format: str | None = None) -> Report:
     """Write a workload; the file appears under its name only when it is complete.
 
     Parameters
@@ -76,7 +76,7 @@ def write(workload: Workload, path: str | os.PathLike[str], format: str | None =
         return WRITERS[chosen](workload, out)
 
 
-def _format_of_name(path: str | os.PathLike[str]) -> str:
+def _format_of_name(path: StrPath) -> str:
     name = Path(path)
     if compression_of_name(name) is not None:
         name = name.with_suffix("")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, Final
 
 from onega.core.errors import MachineError, suggest
 from onega.core.units import LARGEST, LONGEST, duration
@@ -20,6 +21,10 @@ def seconds(name: str, value: Any, *, above_zero: bool = False) -> float:  # noq
             f"{name} is a duration such as 90, '15m' or '2d'; got {value!r}"
         ) from None
     return number(name, given, above_zero=above_zero, most=LONGEST)
+
+
+long_seconds: Final = partial(seconds, above_zero=True)
+"""A duration that isn't nil."""
 
 
 def number(
@@ -48,16 +53,26 @@ def as_float(name: str, value: Any) -> float:  # noqa: ANN401
         return math.inf if value > 0 else -math.inf  # type: ignore[operator]
 
 
-def whole(name: str, value: Any, *, least: int = 1) -> int:  # noqa: ANN401
-    """Return a whole number."""
+def whole(name: str, value: Any) -> int:  # noqa: ANN401
+    """Return a whole number from 1."""
     given = as_float(name, value)
-    if given < least:
-        raise MachineError(f"{name} is at least {least}, got {given:g}")
+    if given < 1:
+        raise MachineError(f"{name} is at least 1, got {given:g}")
     if given > LARGEST:
         raise MachineError(f"{name} is at most {LARGEST:g}, got {given:g}")
     if not given.is_integer():
         raise MachineError(f"{name} is a whole number, got {value!r}")
     return int(value)
+
+
+def convert(
+    thing: object, called: str, *, optional: bool = False, **checks: Callable[[str, Any], Any]
+) -> None:
+    """Put fields of a frozen part into their units; an ``optional`` one that is None stays so."""
+    for name, check in checks.items():
+        given = getattr(thing, name)
+        if given is not None or not optional:
+            object.__setattr__(thing, name, check(f"{called}: {name}", given))
 
 
 def word(name: str, value: Any, accepted: Iterable[str]) -> str:  # noqa: ANN401

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from onega.core.errors import MachineError
-from onega.core.machine.checks import seconds, word
+from onega.core.machine.checks import convert, long_seconds, word
 from onega.core.machine.laws import Draws, Law
 
 InterruptionRule = Literal["lost", "requeue", "checkpoint"]
@@ -63,6 +63,4 @@ class Interruption:
             raise MachineError(
                 "interruption: an interval goes with the rule 'checkpoint', and the rule with it"
             )
-        if self.interval is not None:
-            interval = seconds("interruption: interval", self.interval, above_zero=True)
-            object.__setattr__(self, "interval", interval)
+        convert(self, "interruption", optional=True, interval=long_seconds)

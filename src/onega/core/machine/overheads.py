@@ -7,7 +7,6 @@ run time b and its completion c; a and c vary from run to run.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, Final, Protocol
 
 from onega.core.documents import read_json
 from onega.core.errors import MachineError, suggest
-from onega.core.files import write_text
+from onega.core.files import StrPath, write_text
 from onega.core.machine.laws import Draws, Law
 
 MEASURED: Final = "measured"
@@ -113,11 +112,11 @@ class Overheads:
         return _from(json.loads(source.read_text(encoding="utf-8")), MEASURED)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Overheads:
+    def load(cls, path: StrPath) -> Overheads:
         """Read what `save` wrote."""
         return _from(read_json(path, MachineError), path)
 
-    def save(self, path: str | os.PathLike[str], *, about: str = "") -> None:
+    def save(self, path: StrPath, *, about: str = "") -> None:
         """Write the laws as JSON, with a word about where they come from."""
         found = {name: _told(name, getattr(self, name)) for name in OVERHEADS}
         write_text(path, json.dumps({"about": about} | found, indent=2) + "\n")
@@ -132,7 +131,7 @@ def _told(name: str, law: Draws) -> str:
     return str(law)
 
 
-def _from(given: Any, path: str | os.PathLike[str]) -> Overheads:  # noqa: ANN401
+def _from(given: Any, path: StrPath) -> Overheads:  # noqa: ANN401
     if not isinstance(given, dict):
         raise MachineError(f"{path} holds no laws of overheads: an object, got {given!r:.60}")
     laws = {name: law for name, law in given.items() if name != "about"}

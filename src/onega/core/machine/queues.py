@@ -9,7 +9,7 @@ from typing import Any
 
 from onega.core.errors import MachineError
 from onega.core.machine.amounts import Amounts
-from onega.core.machine.checks import as_float, number, seconds, whole
+from onega.core.machine.checks import as_float, convert, long_seconds, number, seconds, whole
 from onega.core.units import LARGEST
 
 
@@ -47,10 +47,16 @@ class Queue:
 
     def __post_init__(self) -> None:
         called = f"queue {self.name}"
-        _limits(self, called, ("max_jobs", "max_procs", "max_jobs_per_user", "max_procs_per_user"))
-        if self.max_time is not None:
-            limit = seconds(f"{called}: max_time", self.max_time, above_zero=True)
-            object.__setattr__(self, "max_time", limit)
+        convert(
+            self,
+            called,
+            optional=True,
+            max_jobs=whole,
+            max_procs=whole,
+            max_jobs_per_user=whole,
+            max_procs_per_user=whole,
+            max_time=long_seconds,
+        )
         if not abs(as_float(f"{called}: priority", self.priority)) <= LARGEST:
             raise MachineError(
                 f"{called}: priority is from {-LARGEST:g} to {LARGEST:g}, got {self.priority}"
@@ -67,7 +73,7 @@ class UserLimits:
     max_procs: int | None = None
 
     def __post_init__(self) -> None:
-        _limits(self, "user limits", ("max_jobs", "max_procs"))
+        convert(self, "user limits", optional=True, max_jobs=whole, max_procs=whole)
         if self.max_jobs is None and self.max_procs is None:
             raise MachineError("user limits: give max_jobs or max_procs")
 
@@ -102,22 +108,11 @@ class Multifactor:
     shares: Mapping[Any, float] = field(default_factory=Amounts)
 
     def __post_init__(self) -> None:
-        for name in ("age", "size", "fair_share", "queue"):
-            object.__setattr__(self, name, number(f"multifactor: {name}", getattr(self, name)))
-        for name in ("max_age", "half_life", "period"):
-            value = seconds(
-                f"multifactor: {name}", getattr(self, name), above_zero=name != "period"
-            )
-            object.__setattr__(self, name, value)
+        convert(self, "multifactor", age=number, size=number, fair_share=number, queue=number)
+        convert(self, "multifactor", max_age=long_seconds, half_life=long_seconds, period=seconds)
         shares = Amounts(self.shares, what="shares")
         for user, share in shares.items():
             if not re.fullmatch("[0-9]{1,18}", user):
                 raise MachineError(f"shares are by the number of a user, got {user!r}")
             number(f"share of user {user}", share, above_zero=True)
         object.__setattr__(self, "shares", shares)
-
-
-def _limits(thing: Queue | UserLimits, called: str, names: tuple[str, ...]) -> None:
-    for name in names:
-        if getattr(thing, name) is not None:
-            object.__setattr__(thing, name, whole(f"{called}: {name}", getattr(thing, name)))

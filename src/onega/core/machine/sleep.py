@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from onega.core.errors import MachineError
-from onega.core.machine.checks import as_float, number, seconds
+from onega.core.machine.checks import as_float, convert, number, seconds
 from onega.core.units import LONGEST
 
 DAY = 86400.0
@@ -38,13 +38,7 @@ class SleepState:
     wake_power: float
 
     def __post_init__(self) -> None:
-        for name, check in (
-            ("timeout", seconds),
-            ("power", number),
-            ("delay", seconds),
-            ("wake_power", number),
-        ):
-            object.__setattr__(self, name, check(f"sleep: {name}", getattr(self, name)))
+        convert(self, "sleep", timeout=seconds, power=number, delay=seconds, wake_power=number)
 
 
 @dataclass(frozen=True, slots=True)

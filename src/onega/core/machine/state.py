@@ -75,8 +75,7 @@ def _progress(schedule: Schedule, time: float) -> tuple[Floats, Floats]:
     """Return when each job's stretch at ``time`` began (NaN: none), and the work done by then."""
     rates = schedule.rates
     row, start, end = schedule.service_pieces()
-    begin, stop, saved = start, end, rates.integral(rates.rates, end)
-    saved = saved - rates.integral(rates.rates, start)
+    begin, stop, saved = start, end, rates.work(start, end)
     if schedule.chronicle is not None:
         tries = schedule.chronicle.attempts
         row, start, end, begin, stop = tries.row, tries.start, tries.end, tries.begin, tries.stop
@@ -84,8 +83,7 @@ def _progress(schedule: Schedule, time: float) -> tuple[Floats, Floats]:
     now = (start < time) & (end >= time)
     since = np.full(len(schedule), np.nan)
     since[row[now]] = start[now]
-    clock = rates.integral(rates.rates, np.minimum(stop, time))
-    doing = np.maximum(clock - rates.integral(rates.rates, begin), 0.0)
+    doing = np.maximum(rates.work(begin, np.minimum(stop, time)), 0.0)
     earlier = end < time
     progress = np.where(now, doing, np.where(earlier, saved, 0.0))
     done = np.asarray(np.bincount(row, progress, len(schedule)), np.float64)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from onega.core.types import Floats, Ints
-from onega.kernels.machine.codes import DOWN, EVENT_NAMES, IDLE, STATE_NAMES, WAKING
+from onega.kernels.machine.codes import EVENT_NAMES, IDLE, STATE_NAMES
 
 STATES: Final = pl.Enum(STATE_NAMES)
 """Final states of jobs. ``completed``; ``timeout``: ended at its limit; ``cancelled``: left the
@@ -52,18 +52,8 @@ class Attempts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stretches:
-    """Processors that draw a power of their own: ``count`` of them over [since, until)."""
-
-    since: Floats
-    until: Floats
-    count: Ints
-    depth: Ints
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Stretches of processors without a job, as the kernel returns them (see `Outcome`)."""
+    """Stretches [since, until) of ``count`` processors without a job (see `Outcome`)."""
 
     kind: Ints
     since: Floats
@@ -71,28 +61,20 @@ class Parts:
     count: Ints
     depth: Ints
 
-    def waking(self) -> Stretches:
-        """Processors that woke up, by the state they woke from."""
-        return self._of(self.kind == WAKING)
+    def of(self, kind: int) -> Parts:
+        """Those of one kind: IDLE, DOWN, or WAKING (``depth`` is the state they woke from)."""
+        columns = (self.kind, self.since, self.until, self.count, self.depth)
+        return Parts(*(column[self.kind == kind] for column in columns))
 
-    def down(self) -> Stretches:
-        """Processors of failed nodes."""
-        return self._of(self.kind == DOWN)
-
-    def asleep(self, timeouts: Floats) -> Stretches:
-        """Processors asleep: idle stretches cut at since + timeout of each state."""
-        idle = self._of(self.kind == IDLE)
-        cut = [*timeouts, np.inf]
+    def asleep(self, timeouts: Floats) -> Parts:
+        """Processors asleep: idle stretches cut at since + timeout of each state (``depth``)."""
+        idle = self.of(IDLE)
         found = []
-        for depth, (begin, end) in enumerate(pairwise(cut)):
-            since = idle.since + begin
-            until = np.minimum(idle.until, idle.since + end)
-            some = np.flatnonzero(until > since)
-            found.append((since[some], until[some], idle.count[some], np.full(some.size, depth)))
-        return Stretches(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
-
-    def _of(self, mask: npt.NDArray[np.bool_]) -> Stretches:
-        return Stretches(self.since[mask], self.until[mask], self.count[mask], self.depth[mask])
+        for depth, (begin, end) in enumerate(pairwise([*timeouts, np.inf])):
+            since, until = idle.since + begin, np.minimum(idle.until, idle.since + end)
+            columns = (idle.kind, since, until, idle.count, np.full(since.size, depth))
+            found.append([column[until > since] for column in columns])
+        return Parts(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
 class Chronicle(Protocol):

@@ -15,8 +15,8 @@ import polars as pl
 
 from onega.core.errors import ScheduleError
 from onega.core.schedule.measures import JOB_MEASURES, job_means
-from onega.core.workload.report import Finding, Report, examples
-from onega.core.workload.schema import NUMBERED
+from onega.core.workload.report import Finding, Report
+from onega.core.workload.schema import NUMBERED, USABLE
 from onega.core.workload.workload import Workload
 
 
@@ -28,21 +28,11 @@ def comparable_jobs(log: Workload, procs: int | None = None) -> tuple[Workload, 
     """
     most = np.inf if procs is None else procs
     fits = (pl.col("procs") <= most).fill_null(value=False)
-    ran = (
-        pl.col("wait").is_not_null() & (pl.col("runtime") > 0) & (pl.col("procs") > 0)
-    ).fill_null(value=False)
+    ran = (pl.col("wait").is_not_null() & USABLE).fill_null(value=False)
     unrun, wide = log.table.filter(~ran), log.table.filter(ran & ~fits)
     findings = [
-        Finding(
-            "never_ran", "dropped", unrun.height, "no wait, run time or width", examples(unrun)
-        ),
-        Finding(
-            "too_wide",
-            "dropped",
-            wide.height,
-            f"wider than the machine of {procs} processors",
-            examples(wide),
-        ),
+        Finding.of("never_ran", "dropped", "no wait, run time or width", unrun),
+        Finding.of("too_wide", "dropped", f"wider than the machine of {procs} processors", wide),
     ]
     kept = log if unrun.height + wide.height == 0 else log.select(ran & fits)
     if len(kept) == 0:

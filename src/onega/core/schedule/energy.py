@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from onega.core.schedule.chronicle import Stretches
 from onega.core.types import Floats, Ints
+from onega.kernels.machine.codes import DOWN, WAKING
 
 if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NonworkingPower:
-    """Processors that draw neither busy nor idle power, with the watts of each."""
+    """Stretches of processors that draw neither busy nor idle power, with the watts of each."""
 
     name: str
-    stretches: Stretches
+    since: Floats
+    until: Floats
+    count: Ints
     watts: Floats
+
+    def within(self, first: float, last: float) -> NonworkingPower:
+        """Clip them to a window."""
+        since, until = np.clip(self.since, first, last), np.clip(self.until, first, last)
+        return replace(self, since=since, until=until)
 
 
 def working_pieces(schedule: Schedule) -> tuple[Ints, Floats, Floats]:
@@ -42,22 +49,20 @@ def nonworking(schedule: Schedule) -> list[NonworkingPower]:
     if schedule.chronicle is None:
         return []
     parts, sleep = schedule.chronicle.parts, schedule.cluster.sleep
-    down = parts.down()
-    found = [NonworkingPower("down", down, np.zeros(down.count.size))]
+    down = parts.of(DOWN)
+    found = [("down", down, np.zeros(down.count.size))]
     if sleep is not None:
-        asleep = parts.asleep(np.array([state.timeout for state in sleep.states]))
-        power = np.array([state.power for state in sleep.states])
-        found.append(NonworkingPower("sleep", asleep, power[asleep.depth]))
-        waking = parts.waking()
-        power = np.array([state.wake_power for state in sleep.states])
-        found.append(NonworkingPower("wake", waking, power[waking.depth]))
-    return [_clipped(one, schedule.begin, schedule.last) for one in found]
-
-
-def _clipped(one: NonworkingPower, first: float, last: float) -> NonworkingPower:
-    some = one.stretches
-    since, until = np.clip(some.since, first, last), np.clip(some.until, first, last)
-    return NonworkingPower(one.name, Stretches(since, until, some.count, some.depth), one.watts)
+        timeout, power, wake = np.array(
+            [(s.timeout, s.power, s.wake_power) for s in sleep.states]
+        ).T
+        asleep, waking = parts.asleep(timeout), parts.of(WAKING)
+        found += [("sleep", asleep, power[asleep.depth]), ("wake", waking, wake[waking.depth])]
+    return [
+        NonworkingPower(name, some.since, some.until, some.count, watts).within(
+            schedule.begin, schedule.last
+        )
+        for name, some, watts in found
+    ]
 
 
 def job_energies(schedule: Schedule) -> Floats | None:
@@ -100,9 +105,8 @@ def power_series(schedule: Schedule, time: Floats) -> pl.Series:
     drawn = busy_power(schedule, time)
     drawn += (schedule.cluster.procs - _working(schedule, time)) * idle
     for one in nonworking(schedule):
-        some = one.stretches
-        counts = count_over(time, some.since, some.until, some.count)
-        watts = count_over(time, some.since, some.until, some.count * one.watts)
+        counts = count_over(time, one.since, one.until, one.count)
+        watts = count_over(time, one.since, one.until, one.count * one.watts)
         drawn += watts - counts * idle
     return pl.Series("power", drawn, dtype=pl.Float64)
 
@@ -126,11 +130,10 @@ def energy_totals(schedule: Schedule, first: float, last: float) -> dict[str, fl
     idle_energy = schedule.cluster.procs * float(from_first)
     idle_energy -= _idle_of(schedule, start, end, procs)
     extra = {}
-    for one in (_clipped(one, first, last) for one in nonworking(schedule)):
-        some = one.stretches
-        idle_energy -= _idle_of(schedule, some.since, some.until, some.count)
+    for one in (one.within(first, last) for one in nonworking(schedule)):
+        idle_energy -= _idle_of(schedule, one.since, one.until, one.count)
         if one.name != "down":
-            drawn = float(np.sum(some.count * one.watts * (some.until - some.since)))
+            drawn = float(np.sum(one.count * one.watts * (one.until - one.since)))
             extra[f"{one.name}_energy"] = drawn
     used = procs * (rates.integral(busy, end) - rates.integral(busy, start))
     job_energy = float(np.bincount(row, used, len(schedule)).sum())

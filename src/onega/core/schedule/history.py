@@ -65,6 +65,10 @@ class RateHistory:
         place = np.maximum(np.searchsorted(self.since, at, side="right") - 1, 0)
         return until[place] + (at - self.since[place]) * weight[place]
 
+    def work(self, since: npt.ArrayLike, until: npt.ArrayLike) -> Floats:
+        """Return the work ∫ R done on a processor from each of ``since`` to each of ``until``."""
+        return self.integral(self.rates, until) - self.integral(self.rates, since)
+
     def steps(self, weights: tuple[float, ...]) -> tuple[Floats, Floats]:
         """Return, at each entry, the weight that holds from then on and the integral until then."""
         weight = np.asarray(weights, dtype=np.float64)[self.level]

@@ -126,8 +126,7 @@ def machine_measures(schedule: Schedule, first: float, last: float) -> dict[str,
     here, run = Presence(*map(fixed, presence(schedule))), Window(first, last)
     busy, running, present = total_times(on_processors(schedule), here, run)
     capacity = schedule.cluster.procs
-    rates = schedule.rates
-    clock = float(rates.integral(rates.rates, last) - rates.integral(rates.rates, first))
+    clock = float(schedule.rates.work(first, last))
     wasted = wasted_capacity(schedule, first, last)
     per_second = 1.0 / (last - first) if last > first else np.nan
     effective = _work_done(schedule, first, last) * per_second
@@ -172,9 +171,7 @@ def _work_done(schedule: Schedule, first: float, last: float) -> float:
     else:
         attempts = schedule.chronicle.attempts
         row, begin, stop = attempts.row, attempts.begin, attempts.stop
-    rates = schedule.rates
-    begin, stop = np.clip(begin, first, last), np.clip(stop, first, last)
-    done = rates.integral(rates.rates, stop) - rates.integral(rates.rates, begin)
+    done = schedule.rates.work(np.clip(begin, first, last), np.clip(stop, first, last))
     return float(weighted_sum(fixed(procs[row]), fixed(done)))
 
 
@@ -188,9 +185,7 @@ def _detailed_measures(schedule: Schedule, makespan: float) -> dict[str, Any]:
     events = chronicle.events["event"]
     whole = schedule.cluster.procs * makespan
     shares = {
-        f"{one.name}_share": float(
-            np.sum(one.stretches.count * (one.stretches.until - one.stretches.since)) / whole
-        )
+        f"{one.name}_share": float(np.sum(one.count * (one.until - one.since)) / whole)
         if whole > 0
         else np.nan
         for one in nonworking(schedule)

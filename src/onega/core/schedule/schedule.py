@@ -27,7 +27,7 @@ from onega.core.schedule.measures import job_means
 from onega.core.schedule.window import Window, settled_summary, window_summary
 from onega.core.types import Floats
 from onega.core.units import humanise_power, humanise_seconds, percent
-from onega.core.workload.report import Finding, Report, examples
+from onega.core.workload.report import Finding, Report
 from onega.core.workload.workload import Workload
 
 
@@ -110,9 +110,7 @@ class Schedule(Plottable):
             )
         left_out = workload.table.filter(~known)
         why = "no wait, run time or width: not part of the observed schedule"
-        report = Report.of(
-            [Finding("unobserved", "dropped", left_out.height, why, examples(left_out))]
-        )
+        report = Report.of([Finding.of("unobserved", "dropped", why, left_out)])
         start = kept.column("submit") + kept.column("wait")
         end = start + kept.column("runtime")
         procs = kept.column("procs")

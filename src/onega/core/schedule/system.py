@@ -81,7 +81,7 @@ def _other_instants(schedule: Schedule) -> Floats:
     """Return when the rate, the processors that are up, or their power change."""
     times = [schedule.rates.since]
     for one in nonworking(schedule):
-        times += [one.stretches.since, one.stretches.until]
+        times += [one.since, one.until]
     if schedule.chronicle is not None:
         attempts = schedule.chronicle.attempts
         times += [attempts.start + attempts.wake, attempts.begin, attempts.stop]
@@ -94,8 +94,7 @@ def _nonworking_counts(schedule: Schedule, time: Floats) -> dict[str, Ints]:
     named = {"down": "down", "sleep": "asleep", "wake": "waking"}
     counts = {}
     for one in nonworking(schedule):
-        some = one.stretches
-        over = count_over(time, some.since, some.until, some.count)
+        over = count_over(time, one.since, one.until, one.count)
         counts[named[one.name]] = over.round().astype(np.int64)
     return counts
 
@@ -112,7 +111,7 @@ def _work_left(schedule: Schedule, time: Floats, count: Counter, present: Floats
         came = chronicle.submitted
         tries = chronicle.attempts
         begin, stop = tries.begin, tries.stop
-        done = rates.integral(rates.rates, stop) - rates.integral(rates.rates, begin)
+        done = rates.work(begin, stop)
         # What an attempt did and didn't save has to be done again.
         to_do = schedule.work - chronicle.head_start
         change = count(submit, to_do[came])
@@ -178,8 +177,7 @@ def wasted_capacity(schedule: Schedule, first: float, last: float) -> float:
     taken = on_processors(schedule)
     for one in nonworking(schedule):
         if one.name == "down":
-            down = (one.stretches.since, one.stretches.until, one.stretches.count)
-            both = map(np.concatenate, zip(taken, down, strict=True))
+            both = map(np.concatenate, zip(taken, (one.since, one.until, one.count), strict=True))
             taken = Stretches(*map(fixed, both))
     # A wait that is cut at an end of the window keeps its place among the sorted ones.
     waits = Waits(*(fixed(np.clip(ends, first, last)) for ends in _waits(schedule)))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from onega.core.errors import PolicyError
+from onega.core.files import StrPath
 
 
-def read_slurm_conf(path: str | os.PathLike[str]) -> dict[str, str]:
+def read_slurm_conf(path: StrPath) -> dict[str, str]:
     """Return keyword → value of a slurm.conf, keywords in lower case.
 
     Comments, continued lines and ``Include`` are understood; nodes and partitions (lines with

@@ -102,8 +102,13 @@ def state_of(values: npt.ArrayLike, levels: npt.ArrayLike) -> Ints:
 def transition_counts(path: npt.ArrayLike, states: int) -> Ints:
     """p_ij: how often state i is followed by state j (3.4)."""
     steps = np.asarray(path, dtype=np.int64)
-    pairs = steps[:-1] * states + steps[1:]
-    return np.bincount(pairs, minlength=states * states).reshape(states, states).astype(np.int64)
+    return pair_counts(steps[:-1], steps[1:], (states, states))
+
+
+def pair_counts(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Ints:
+    """Return a table of how often each pair (row, column) occurs."""
+    cells = np.bincount(rows * shape[1] + columns, minlength=shape[0] * shape[1])
+    return cells.reshape(shape).astype(np.int64)
 
 
 def transition_matrix(counts: npt.ArrayLike) -> Floats:

@@ -35,6 +35,11 @@ class Finding:
     why: str
     examples: tuple[dict[str, Any], ...] = ()
 
+    @classmethod
+    def of(cls, rule: str, action: str, why: str, rows: pl.DataFrame) -> Finding:
+        """Take the rows concerned: their number, and the first few as examples."""
+        return cls(rule, action, rows.height, why, examples(rows))
+
     def __str__(self) -> str:
         return f"{self.action} {self.count}: {self.why}"
 

@@ -14,11 +14,11 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from onega.core.types import Floats
 from onega.core.units import SECONDS
 from onega.core.workload.clock import week_clock
+from onega.core.workload.schema import USABLE
 from onega.core.workload.workload import Workload
 
 DAY_BEGINS: Final = 8
@@ -69,7 +69,7 @@ class Rhythm:
 
 def rhythm(workload: Workload) -> Rhythm:
     """Measure a workload; jobs without width or run time are left out."""
-    usable = workload.table.filter((pl.col("runtime") > 0) & (pl.col("procs") > 0))
+    usable = workload.table.filter(USABLE)
     usable = usable.sort("submit", maintain_order=True)
     submit = usable["submit"].to_numpy()
     runtime = usable["runtime"].to_numpy()

@@ -60,6 +60,8 @@ DEMAND: Final = "demand_"
 name of the resource (``demand_gpus``), as float64, for the whole job. ``demand_nodes`` is the
 number of nodes that a job had."""
 
+USABLE: Final = (pl.col("runtime") > 0) & (pl.col("procs") > 0)
+"""Jobs with a positive run time and width."""
 
 NUMBERED: Final = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("job")
 """Ids from 1 in the order of the rows."""

@@ -18,7 +18,7 @@ from onega.core.types import Floats, Ints
 from onega.core.workload.chains import floor_power, transition_counts, transition_matrix
 from onega.models.arrivals.cycles import CYCLES, Cycle
 from onega.models.jobs.laws import Observed, draw_by_class, fit_gamma, truncated_gamma
-from onega.models.parts import Part, frozen_array
+from onega.models.parts import Part, Shapes, frozen_array
 
 SHORTEST = 0.5
 """Seconds. In a log stamped in whole seconds a gap of 0 stands for less than one."""
@@ -44,7 +44,7 @@ class Poisson(Gaps):
     KIND: ClassVar[str] = "poisson"
     mean: float
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         _positive(self.KIND, mean=self.mean)
 
     @classmethod
@@ -64,7 +64,7 @@ class ShapedGaps(Gaps):
     shape: float
     scale: float
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         _positive(self.KIND, shape=self.shape, scale=self.scale)
 
 
@@ -122,7 +122,7 @@ class HyperExponentialGaps(Gaps):
     short: float
     long: float
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         _positive(self.KIND, short=self.short, long=self.long)
         if not 0 <= self.share <= 1:
             raise ModelError(f"hyperexp: share must lie in [0, 1], got {self.share}")
@@ -165,7 +165,7 @@ class LogGammaGaps(Gaps):
     scale: float
     limit: float = 13.0
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         _positive(self.KIND, shape=self.shape, scale=self.scale, limit=self.limit)
 
     @classmethod
@@ -204,6 +204,12 @@ class LogGammaGaps(Gaps):
         return np.exp(truncated_gamma(self.shape, self.scale, rng, n=n, limit=self.limit))
 
 
+def gap_classes(gaps: Floats) -> Ints:
+    """Class of each gap: consecutive numbers of the powers of two that occur, shortest first."""
+    powers = np.where(gaps < 1, 0.0, floor_power(np.maximum(gaps, 1)))
+    return np.unique(powers, return_inverse=True)[1].astype(np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class GapChain(Gaps):
     """A Markov chain over powers of two of the gap: bursts survive.
@@ -216,17 +222,16 @@ class GapChain(Gaps):
     counts: Ints
     within: tuple[Observed, ...]
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         size = len(self.within)
         object.__setattr__(self, "counts", frozen_array(self.counts, np.int64, shape=(size, size)))
 
     @classmethod
     def fit(cls, gaps: Floats) -> Self:
         """Count the transitions."""
-        powers = np.where(gaps < 1, 0.0, floor_power(np.maximum(gaps, 1)))
-        levels, path = np.unique(powers, return_inverse=True)
-        within = tuple(Observed.of(gaps[path == k], most=200) for k in range(levels.size))
-        return cls(transition_counts(path, levels.size), within)
+        path = gap_classes(gaps)
+        within = Observed.by_class(gaps, path, most=200)
+        return cls(transition_counts(path, len(within)), within)
 
     def draw(self, n: int, rng: Generator) -> Floats:
         """Draw n gaps."""
@@ -252,15 +257,14 @@ class MarkovModulated(Gaps):
     """
 
     KIND: ClassVar[str] = "mmpp"
+    SHAPES: ClassVar[Shapes] = {"rates": (2,), "leave": (2,)}
     rates: Floats
     leave: Floats
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         for name in ("rates", "leave"):
-            value = frozen_array(getattr(self, name), np.float64, shape=(2,))
-            object.__setattr__(self, name, value)
-            if np.any(value <= 0):
-                raise ModelError(f"mmpp: {name} must be positive, got {value}")
+            if np.any(getattr(self, name) <= 0):
+                raise ModelError(f"mmpp: {name} must be positive, got {getattr(self, name)}")
 
     @classmethod
     def fit(cls, gaps: Floats, *, most: int = 20_000) -> Self:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from onega.core.errors import ModelError
 from onega.core.types import Floats
-from onega.models.parts import Part, frozen_array
+from onega.models.parts import Part, Shapes
 
 DAY = 86400.0
 WEEK = 7 * DAY
@@ -70,13 +70,9 @@ class PolynomialCycle(Cycle):
     """
 
     KIND: ClassVar[str] = "polynomial"
+    SHAPES: ClassVar[Shapes] = {"coefficients": (None,), "weekdays": (7,)}
     coefficients: Floats
     weekdays: Floats
-
-    def __post_init__(self) -> None:
-        for name, size in (("coefficients", None), ("weekdays", 7)):
-            value = frozen_array(getattr(self, name), np.float64, shape=(size,))
-            object.__setattr__(self, name, value)
 
     @classmethod
     def fit(cls, clock: Floats, *, degree: int = 8) -> PolynomialCycle:
@@ -108,13 +104,9 @@ class StepCycle(Cycle):
     """A rate for each half hour of the day, as in Lublin and Feitelson's model."""
 
     KIND: ClassVar[str] = "half-hours"
+    SHAPES: ClassVar[Shapes] = {"weights": (HALF_HOURS,), "weekdays": (7,)}
     weights: Floats
     weekdays: Floats
-
-    def __post_init__(self) -> None:
-        for name, size in (("weights", HALF_HOURS), ("weekdays", 7)):
-            value = frozen_array(getattr(self, name), np.float64, shape=(size,))
-            object.__setattr__(self, name, value)
 
     @classmethod
     def fit(cls, clock: Floats) -> StepCycle:
@@ -135,7 +127,7 @@ class DayNight(Cycle):
     begin: float = 8.0
     hours: float = 12.0
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         if not (0 < self.hours <= 24 and 0 <= self.begin < 24):
             raise ModelError(
                 f"day-night: begin in [0, 24) and hours in (0, 24] are needed, "
@@ -162,10 +154,8 @@ class HoursOfWeek(Cycle):
     """A rate for each of the 168 hours of the week."""
 
     KIND: ClassVar[str] = "hours-of-week"
+    SHAPES: ClassVar[Shapes] = {"weights": (168,)}
     weights: Floats
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", frozen_array(self.weights, np.float64, shape=(168,)))
 
     def intensity(self) -> Floats:
         """Relative rate in cells of an hour."""

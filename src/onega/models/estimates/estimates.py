@@ -82,7 +82,7 @@ class EstimateModel(Part):
         """
         import polars as pl
 
-        from onega.core.workload.report import Finding, Report, examples
+        from onega.core.workload.report import Finding, Report
 
         has = pl.col("runtime").is_not_null() & (pl.col("runtime") > 0)
         missing = (pl.col("estimate").is_null() & has).alias("missing")
@@ -94,8 +94,8 @@ class EstimateModel(Part):
         note = f"recovered {runtime.size} missing estimates with the {self.KIND} model"
         result = workload.with_columns(values, note=note)
         why = f"the estimate was missing and was drawn from the {self.KIND} model"
-        before = examples(workload.table.filter(pl.Series(mask)))
-        found = Finding("recovered_estimate", "changed", int(mask.sum()), why, before)
+        before = workload.table.filter(pl.Series(mask))
+        found = Finding.of("recovered_estimate", "changed", why, before)
         report = result.meta.report + Report.of([found])
         return type(workload)(result.table, replace(result.meta, report=report))
 

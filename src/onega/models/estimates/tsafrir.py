@@ -18,6 +18,9 @@ from onega.core.types import Floats
 from onega.models.estimates.estimates import EstimateModel
 from onega.models.jobs.laws import Observed
 
+POPULAR = 20
+"""Values that are kept with their shares."""
+
 
 @dataclass(frozen=True, eq=False)
 class TsafrirEstimates(EstimateModel):
@@ -38,20 +41,18 @@ class TsafrirEstimates(EstimateModel):
     rest: Observed | None
     share: float
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         if not 0 <= self.share <= 1 or (self.rest is None and self.share < 1):
             raise ModelError(f"tsafrir: share must lie in [0, 1], 1 without rest; got {self.share}")
 
     @classmethod
-    def learn(
-        cls, runtime: Floats, estimate: Floats, *, bound: float | None = None, modal: int = 20
-    ) -> Self:
+    def learn(cls, runtime: Floats, estimate: Floats, *, bound: float | None = None) -> Self:
         """Take the most popular values; the rest is gathered into two hundred shares."""
         given = estimate if bound is None else np.minimum(estimate, bound)
         values, counts = np.unique(given, return_counts=True)
         order = np.argsort(-counts, kind="stable")
-        popular = np.sort(order[:modal])
-        others = np.sort(order[modal:])
+        popular = np.sort(order[:POPULAR])
+        others = np.sort(order[POPULAR:])
         head = Observed(values[popular], counts[popular].astype(np.float64))
         tail = None
         if others.size:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from onega.core.errors import ModelError
 from onega.core.types import Floats
-from onega.models.parts import Part, frozen_array
+from onega.models.parts import Part, Shapes
 
 MINUTE = 60.0
 HOUR = 3600.0
@@ -32,16 +32,12 @@ class Alignment(Part):
     """
 
     KIND: ClassVar[str] = "alignment"
+    SHAPES: ClassVar[Shapes] = {"begins": ("ranges",), "units": ("ranges",)}
     probability: float = 0.8
-    begins: Floats = None  # type: ignore[assignment]
-    units: Floats = None  # type: ignore[assignment]
+    begins: Floats = field(default_factory=lambda: np.array([MINUTE, 5 * MINUTE, HOUR, 4 * HOUR]))
+    units: Floats = field(default_factory=lambda: MINUTE * np.array([1, 5, 20, 60]))
 
-    def __post_init__(self) -> None:
-        begins = [MINUTE, 5 * MINUTE, HOUR, 4 * HOUR] if self.begins is None else self.begins
-        units = [MINUTE, 5 * MINUTE, 20 * MINUTE, HOUR] if self.units is None else self.units
-        object.__setattr__(self, "begins", frozen_array(begins, np.float64, shape=(None,)))
-        size = self.begins.size
-        object.__setattr__(self, "units", frozen_array(units, np.float64, shape=(size,)))
+    def _check(self) -> None:
         if not 0 <= self.probability <= 1:
             raise ModelError(f"alignment: probability must lie in [0, 1], got {self.probability}")
         if np.any(np.diff(self.begins) <= 0) or np.any(self.units <= 0):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from onega.core.errors import ModelError
 from onega.core.types import Floats, Ints
 from onega.core.workload.chains import Chain, transition_matrix
 from onega.models.jobs.laws import Observed, draw_by_class
-from onega.models.parts import Part, frozen_array
+from onega.models.parts import Part, Shapes, frozen_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,24 +38,19 @@ class ChainPart(Part):
     """
 
     KIND: ClassVar[str] = "power-chain"
+    SHAPES: ClassVar[Shapes] = {"levels": ("n",), "counts": ("n", "n"), "quality": ("n",)}
     levels: Floats
     counts: Ints
     quality: Floats
     top: float
     whole: bool = True
     within: tuple[Observed, ...] = ()
-    repeats: Floats = None  # type: ignore[assignment]
+    repeats: Floats = field(default_factory=lambda: np.empty(0))
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "levels", frozen_array(self.levels, np.float64, shape=(None,)))
+    def _check(self) -> None:
         size = self.levels.size
-        repeats = np.empty(0) if self.repeats is None else np.asarray(self.repeats)
-        for name, dtype, shape, value in (
-            ("counts", np.int64, (size, size), self.counts),
-            ("quality", np.float64, (size,), self.quality),
-            ("repeats", np.float64, (size if repeats.size else 0,), repeats),
-        ):
-            object.__setattr__(self, name, frozen_array(value, dtype, shape=shape))
+        repeats = frozen_array(self.repeats, np.float64, shape=(size if len(self.repeats) else 0,))
+        object.__setattr__(self, "repeats", repeats)
         if np.any((self.quality < 0) | (self.quality > 1)) or np.any(self.counts < 0):
             raise ModelError("power-chain: counts must not be negative, quality lie in [0, 1]")
         if len(self.within) not in (0, size):
@@ -68,8 +63,7 @@ class ChainPart(Part):
         laws: tuple[Observed, ...] = ()
         repeats = np.empty(0)
         if within != "uniform":
-            states = range(chain.dimension)
-            laws = tuple(Observed.of(values[chain.path == j], most=most) for j in states)
+            laws = Observed.by_class(values, chain.path, most=most)
         if within == "repeating":
             repeats = _repeats(values, chain)
         return cls(

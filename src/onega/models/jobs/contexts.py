@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from onega.core.errors import ModelError
 from onega.core.types import Floats, Ints
-from onega.models.parts import Part, frozen_array
+from onega.core.workload.chains import pair_counts
+from onega.models.parts import Part, Shapes
 
 LEAST = 20
 """A context must have occurred so often."""
@@ -34,16 +35,17 @@ class ContextTree(Part):
     """
 
     KIND: ClassVar[str] = "context-tree"
+    SHAPES: ClassVar[Shapes] = {
+        "counts": ("nodes", None),
+        "parents": ("nodes",),
+        "symbols": ("nodes",),
+    }
     parents: Ints
     symbols: Ints
     counts: Ints
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "counts", frozen_array(self.counts, np.int64, shape=(None, None)))
-        size = self.counts.shape[0]
-        for name in ("parents", "symbols"):
-            value = frozen_array(getattr(self, name), np.int64, shape=(size,))
-            object.__setattr__(self, name, value)
+    def _check(self) -> None:
+        size = self.parents.size
         if size == 0 or np.any(self.parents[1:] >= np.arange(1, size)):
             raise ModelError("context-tree: parents must come before their children")
 
@@ -133,8 +135,7 @@ def _grow(contexts: Ints, symbols: Ints, alphabet: int) -> tuple[Ints, Ints, Int
         rows, index = rows[kept], number[index[kept]]
         parents.append(keys[good] // wide)
         branch.append(keys[good] % wide)
-        table = np.bincount(index * alphabet + symbols[rows], minlength=int(good.sum()) * alphabet)
-        counts.append(table.reshape(-1, alphabet))
+        counts.append(pair_counts(index, symbols[rows], (int(good.sum()), alphabet)))
         node[rows] = size + index
         size += int(good.sum())
     return np.concatenate(parents), np.concatenate(branch), np.concatenate(counts)

@@ -11,6 +11,7 @@ import polars as pl
 from onega.core.errors import ModelError
 from onega.core.types import Floats, Ints
 from onega.core.workload.clock import week_clock
+from onega.core.workload.schema import USABLE
 
 if TYPE_CHECKING:
     from onega.core.workload.workload import Workload
@@ -69,9 +70,8 @@ def jobs_of(workload: Workload, *, least: int = LEAST) -> Jobs:
 
     Refuses, with a reason, fewer than ``least`` usable jobs.
     """
-    usable = workload.table.filter(
-        (pl.col("runtime") > 0) & (pl.col("procs") > 0) & pl.col("submit").is_not_null()
-    ).sort("submit", maintain_order=True)
+    usable = workload.table.filter(USABLE & pl.col("submit").is_not_null())
+    usable = usable.sort("submit", maintain_order=True)
     if usable.height < least:
         raise ModelError(
             f"at least {least} jobs with a positive run time and width are needed to fit a model, "

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from onega.core.errors import ModelError
-from onega.core.types import Floats
-from onega.models.parts import Part, frozen_array
+from onega.core.types import Floats, Ints
+from onega.models.parts import Part, Shapes
 
 RESOLUTION = 1000
 """How many values an observed law keeps at most, unless asked for all."""
@@ -30,14 +30,12 @@ class Observed(Part):
     """
 
     KIND: ClassVar[str] = "observed"
+    SHAPES: ClassVar[Shapes] = {"values": ("n",), "weights": ("n",)}
     values: Floats
     weights: Floats
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", frozen_array(self.values, np.float64, shape=(None,)))
-        size = self.values.size
-        object.__setattr__(self, "weights", frozen_array(self.weights, np.float64, shape=(size,)))
-        if size == 0 or np.any(self.weights < 0) or self.weights.sum() <= 0:
+    def _check(self) -> None:
+        if self.values.size == 0 or np.any(self.weights < 0) or self.weights.sum() <= 0:
             raise ModelError("an observed law needs at least one value with a positive weight")
 
     @classmethod
@@ -57,6 +55,14 @@ class Observed(Part):
         kept = weights > 0
         return cls(sums[kept] / weights[kept], weights[kept])
 
+    @classmethod
+    def by_class(
+        cls, values: Floats, classes: Ints, *, most: int | None = RESOLUTION
+    ) -> tuple[Observed, ...]:
+        """Count the values of each class from 0 to the last."""
+        count = int(classes.max()) + 1
+        return tuple(cls.of(values[classes == k], most=most) for k in range(count))
+
     @property
     def mean(self) -> float:
         """The law's mean."""
@@ -64,10 +70,7 @@ class Observed(Part):
 
     def draw(self, uniforms: npt.ArrayLike) -> Floats:
         """Turn uniform numbers into values (inverse distribution function)."""
-        cumulative = np.cumsum(self.weights)
-        u = np.asarray(uniforms) * cumulative[-1]
-        places = np.minimum(np.searchsorted(cumulative, u, side="right"), self.values.size - 1)
-        drawn: Floats = self.values[places]
+        drawn: Floats = self.values[categorical(self.weights, uniforms)]
         return drawn
 
 

@@ -22,12 +22,12 @@ from numpy.random import Generator
 from onega.core.types import Floats, Ints
 from onega.core.workload.chains import Chain, floor_power
 from onega.kernels.models.learned import BEFORE, FEATURES, STATES, WIDEST
+from onega.models.arrivals.arrivals import gap_classes
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.chainpart import ChainPart
 from onega.models.jobs.jobs import Jobs
 from onega.models.jobs.laws import Observed, draw_by_class
-from onega.models.jobs.vlmc import gap_classes
-from onega.models.parts import Part, frozen_array
+from onega.models.parts import Part, Shapes
 
 if TYPE_CHECKING:
     from onega.kernels.models.learned import Past
@@ -60,6 +60,10 @@ class Scaling(Part):
     """
 
     KIND: ClassVar[str] = "scaling"
+    SHAPES: ClassVar[Shapes] = {
+        "centre": (FEATURES,), "scale": (FEATURES,), "gap_levels": (None,), "users": (None,),
+        "recurrent": (STATES, STATES), "feed": (3, STATES),
+    }  # fmt: skip
     centre: Floats
     scale: Floats
     gap_levels: Floats
@@ -67,15 +71,6 @@ class Scaling(Part):
     same: float
     recurrent: Floats
     feed: Floats
-
-    def __post_init__(self) -> None:
-        shapes: dict[str, tuple[int | None, ...]] = {
-            "centre": (FEATURES,), "scale": (FEATURES,), "gap_levels": (None,), "users": (None,),
-            "recurrent": (STATES, STATES), "feed": (3, STATES),
-        }  # fmt: skip
-        for name, shape in shapes.items():
-            value = frozen_array(getattr(self, name), np.float64, shape=shape)
-            object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,19 +81,15 @@ class Layers(Part):
     """
 
     KIND: ClassVar[str] = "layers"
+    SHAPES: ClassVar[Shapes] = {
+        "w1": (FEATURES, "hidden"), "b1": ("hidden",), "w2": ("hidden", "classes"),
+        "b2": ("classes",),
+    }  # fmt: skip
     w1: Floats
     b1: Floats
     w2: Floats
     b2: Floats
     gamma: float = 0.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "w1", frozen_array(self.w1, np.float64, shape=(FEATURES, None)))
-        hidden = self.w1.shape[1]
-        object.__setattr__(self, "b1", frozen_array(self.b1, np.float64, shape=(hidden,)))
-        object.__setattr__(self, "w2", frozen_array(self.w2, np.float64, shape=(hidden, None)))
-        classes = self.w2.shape[1]
-        object.__setattr__(self, "b2", frozen_array(self.b2, np.float64, shape=(classes,)))
 
     @classmethod
     def only(cls, found: int, classes: int, hidden: int, gamma: float = 0.0) -> Layers:
@@ -162,9 +153,7 @@ class Learned(WorkloadModel):
         parts: dict[str, Any] = {
             "procs": ChainPart.fit(jobs.procs, within="repeating", most=None),
             "runtime": ChainPart.fit(jobs.runtime, within="repeating", most=200),
-            "gap": tuple(
-                Observed.of(jobs.gaps[gaps == k], most=100) for k in range(gaps.max() + 1)
-            ),
+            "gap": Observed.by_class(jobs.gaps, gaps, most=100),
         }
         # The state and the other inputs follow from the scale of the first three.
         logs = (levels, np.log2(widths.levels), np.log2(lengths.levels))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,14 +10,14 @@ from numpy.random import Generator
 
 from onega.core.errors import ModelError, suggest
 from onega.core.types import Floats, Ints
-from onega.core.workload.chains import Chain, path_correlations
+from onega.core.workload.chains import Chain, path_correlations, transition_matrix
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.chainpart import ChainPart
 from onega.models.jobs.coupling import adjusted_states, inferred_transitions
 from onega.models.jobs.jobs import Jobs
 from onega.models.jobs.laws import categorical
 from onega.models.jobs.pairs import PairLaws
-from onega.models.parts import frozen_array
+from onega.models.parts import Shapes
 
 COUPLINGS = ("width-from-runtime", "runtime-from-width", "joint", "none")
 WITHIN = ("uniform", "observed", "repeating")
@@ -52,18 +52,17 @@ class Markov(WorkloadModel):
 
     KIND: ClassVar[str] = "markov"
     TITLE: ClassVar[str] = "correlated Markov chains (Song)"
+    SHAPES: ClassVar[Shapes] = {"joint": (None, 5)}
     procs: ChainPart
     runtime: ChainPart
     cor0: float
     cor1: float
     coupling: str = "width-from-runtime"
     matrix: str = "inferred"
-    joint: Ints = None  # type: ignore[assignment]
+    joint: Ints = field(default_factory=lambda: np.empty((0, 5), np.int64))
     cells: PairLaws | None = None
 
     def _check(self) -> None:
-        rows = np.empty((0, 5)) if self.joint is None else self.joint
-        object.__setattr__(self, "joint", frozen_array(rows, np.int64, shape=(None, 5)))
         _among("coupling", self.coupling, COUPLINGS)
         _among("matrix", self.matrix, MATRICES)
         if not (abs(self.cor0) <= 1 and abs(self.cor1) <= 1):
@@ -101,7 +100,7 @@ class Markov(WorkloadModel):
             "cor1": float(np.nan_to_num(cor1)),
             "coupling": coupling,
             "matrix": matrix,
-            "joint": _joint_counts(*paths) if coupling == "joint" else None,
+            "joint": _joint_counts(*paths) if coupling == "joint" else np.empty((0, 5)),
             "cells": cells,
         }
 
@@ -184,8 +183,8 @@ def joint_transitions(rows: Ints, a: int, b: int) -> tuple[Floats, Floats]:
     """
     counts = np.zeros((a, b, a, b))
     np.add.at(counts, tuple(rows[:, :4].T), rows[:, 4])
-    runtime = _rows(counts.sum(axis=(0, 2)))  # [m, n]
-    width = _rows(counts.sum(axis=(1, 3)))  # [j, k]
+    runtime = transition_matrix(counts.sum(axis=(0, 2)))  # [m, n]
+    width = transition_matrix(counts.sum(axis=(1, 3)))  # [j, k]
     given = counts.sum(axis=1)  # [j, k, n]
     kinds = (given > 0).sum(axis=1, keepdims=True)
     total = given.sum(axis=1, keepdims=True) + kinds
@@ -199,12 +198,6 @@ def joint_transitions(rows: Ints, a: int, b: int) -> tuple[Floats, Floats]:
     matrix = np.where(seen > 0, mixed, backoff).reshape(a * b, a * b)
     start = seen.ravel() / max(seen.sum(), 1)
     return start, matrix / matrix.sum(axis=1, keepdims=True)
-
-
-def _rows(counts: Floats) -> Floats:
-    from onega.core.workload.chains import transition_matrix
-
-    return transition_matrix(counts)
 
 
 def _joint_counts(widths: Ints, lengths: Ints) -> Ints:

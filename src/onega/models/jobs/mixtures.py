@@ -16,6 +16,7 @@ Density = Callable[[Floats, tuple[float, ...]], Floats]
 Update = Callable[[Floats, Floats], tuple[float, ...]]
 
 LEAST, MOST = 1e-3, 1 - 1e-3
+STEPS = 200
 
 
 def line(width: Floats, slope: float, level: float) -> Floats:
@@ -31,7 +32,6 @@ def em(
     start: tuple[tuple[float, ...], tuple[float, ...]],
     density: Density,
     update: Update,
-    steps: int = 200,
 ) -> tuple[tuple[float, ...], tuple[float, ...], float, float]:
     """Maximise Σ w log(p(width) f(x; θ₁) + (1 − p(width)) f(x; θ₂)).
 
@@ -51,7 +51,7 @@ def em(
     first, second = start
     slope, level = 0.0, 0.5
     before = -np.inf
-    for _ in range(steps):
+    for _ in range(STEPS):
         share = np.clip(line(width, slope, level), LEAST, MOST)
         a = share * density(values, first)
         b = (1 - share) * density(values, second)

@@ -10,7 +10,7 @@ import numpy as np
 from onega.core.errors import ModelError
 from onega.core.types import Floats, Ints
 from onega.models.jobs.laws import Observed, draw_by_class
-from onega.models.parts import Part, frozen_array
+from onega.models.parts import Part, Shapes
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +30,12 @@ class PairLaws(Part):
     """
 
     KIND: ClassVar[str] = "pair-laws"
+    SHAPES: ClassVar[Shapes] = {"pairs": (None,)}
     pairs: Ints
     procs: tuple[Observed, ...]
     runtime: tuple[Observed, ...]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "pairs", frozen_array(self.pairs, np.int64, shape=(None,)))
+    def _check(self) -> None:
         if not len(self.procs) == len(self.runtime) == self.pairs.size:
             raise ModelError("pair-laws: one law of width and one of run time per pair are needed")
 

@@ -25,9 +25,9 @@ from onega.core.errors import ModelError
 from onega.core.rng import generator
 from onega.core.types import Floats, Ints
 from onega.core.units import SECONDS
-from onega.core.workload.chains import autocorrelation, state_of
+from onega.core.workload.chains import autocorrelation, pair_counts, state_of
 from onega.models.jobs.laws import categorical
-from onega.models.parts import Part, frozen_array
+from onega.models.parts import Part, Shapes, frozen_array
 
 BLOCKS: Final = 12
 """Two-hour blocks of a day; Saturdays and Sundays have their own."""
@@ -71,15 +71,13 @@ class SizeCycle(Part):
     """
 
     KIND: ClassVar[str] = "size-cycle"
+    SHAPES: ClassVar[Shapes] = {"procs": (None,), "runtime": (None,)}
     procs: Floats
     runtime: Floats
     ratios: Floats
     together: float = 0.5
 
-    def __post_init__(self) -> None:
-        for name in ("procs", "runtime"):
-            value = frozen_array(getattr(self, name), np.float64, shape=(None,))
-            object.__setattr__(self, name, value)
+    def _check(self) -> None:
         shape = (CELLS, self.procs.size * self.runtime.size)
         object.__setattr__(self, "ratios", frozen_array(self.ratios, np.float64, shape=shape))
         if np.any(self.ratios < 0) or np.any(np.all(self.ratios <= 0, axis=1)):
@@ -96,7 +94,7 @@ class SizeCycle(Part):
         bare = cls(levels[0], levels[1], np.ones((CELLS, levels[0].size * levels[1].size)))
         size = bare.ratios.shape[1]
         cell, pair = cell_of(clock), bare._classes(procs, runtime)
-        counts = np.bincount(cell * size + pair, minlength=CELLS * size).reshape(CELLS, size)
+        counts = pair_counts(cell, pair, (CELLS, size))
         whole = counts.sum(axis=0) / clock.size
         shares = (counts + PRIOR * whole) / (counts.sum(axis=1, keepdims=True) + PRIOR)
         ratios = np.where(whole > 0, shares / np.where(whole > 0, whole, 1), 1.0)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.random import Generator
 
 from onega.core.errors import ModelError
-from onega.core.types import Floats, Ints
-from onega.core.workload.chains import Chain, floor_power
+from onega.core.types import Floats
+from onega.core.workload.chains import Chain
+from onega.models.arrivals.arrivals import gap_classes
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.chainpart import ChainPart
 from onega.models.jobs.contexts import ContextTree, lagged
@@ -74,18 +75,19 @@ class Vlmc(WorkloadModel):
         deepest = max(lag for one in CONTEXTS for _, lag in one)
         trees = tuple(
             ContextTree.fit(
-                np.column_stack([_back(paths[which], lag, deepest) for which, lag in one]),
+                np.column_stack(
+                    [paths[which][deepest - lag : len(jobs) - lag] for which, lag in one]
+                ),
                 path[deepest:],
                 int(path.max()) + 1,
                 alpha=alpha,
             )
             for one, path in zip(CONTEXTS, paths, strict=True)
         )
-        classes = range(int(gaps.max()) + 1)
         return {
             "procs": ChainPart.fit(jobs.procs, within="repeating", most=None),
             "runtime": runtime,
-            "gap": tuple(Observed.of(jobs.gaps[gaps == k], most=200) for k in classes),
+            "gap": Observed.by_class(jobs.gaps, gaps, most=200),
             "trees": trees,
             "cells": PairLaws.fit(widths * runtime.dimension + lengths, jobs.procs, jobs.runtime),
         }
@@ -112,12 +114,6 @@ class Vlmc(WorkloadModel):
             self.runtime.repeat(lengths, runtime, uniforms[3]),
             draw_by_class(self.gap, gaps, uniforms[4]),
         )
-
-
-def gap_classes(gaps: Floats) -> Ints:
-    """Class of each gap: consecutive numbers of the powers of two that occur, shortest first."""
-    powers = np.where(gaps < 1, 0.0, floor_power(np.maximum(gaps, 1)))
-    return np.unique(powers, return_inverse=True)[1].astype(np.int64)
 
 
 def prediction_scores(
@@ -151,10 +147,6 @@ def prediction_scores(
             "same_as_last": float(np.mean(past[cut:, 0] == truth)),
         }
     return scores
-
-
-def _back(path: Ints, lag: int, deepest: int) -> Ints:
-    return path[deepest - lag : path.size - lag]
 
 
 def _cumulative(tree: ContextTree, wide: int) -> Floats:

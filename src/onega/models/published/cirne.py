@@ -28,7 +28,6 @@ from numpy.random import Generator
 from onega.core.errors import ModelError
 from onega.core.types import Floats
 from onega.core.workload.chains import floor_power
-from onega.models.arrivals.arrivals import Arrivals
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.jobs import Jobs
 from onega.models.jobs.laws import fit_gamma, truncated_gamma
@@ -54,6 +53,7 @@ class CirneBerman(WorkloadModel):
 
     KIND: ClassVar[str] = "cirne"
     TITLE: ClassVar[str] = "Cirne and Berman 2001"
+    DEFAULT_GAPS: ClassVar[str] = "poisson"
     width: LogUniform
     request: LogUniform
     power_of_two: float
@@ -64,12 +64,6 @@ class CirneBerman(WorkloadModel):
     def _check(self) -> None:
         if not 0 <= self.power_of_two <= 1 or min(self.shape, self.scale) < 0 or self.highest <= 0:
             raise ModelError("cirne: power_of_two lies in [0, 1], shape, scale and highest ≥ 0")
-
-    @classmethod
-    def _fit_arrivals(
-        cls, jobs: Jobs, arrivals: str | Arrivals | None, cycle: str | None
-    ) -> Arrivals:
-        return super()._fit_arrivals(jobs, arrivals or "poisson", cycle)
 
     @classmethod
     def _fit(cls, jobs: Jobs, rng: Generator, *, stages: int = STAGES) -> dict[str, Any]:

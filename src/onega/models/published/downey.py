@@ -20,7 +20,7 @@ from onega.core.errors import ModelError
 from onega.core.types import Floats
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.jobs import Jobs
-from onega.models.parts import Part, frozen_array
+from onega.models.parts import Part, Shapes
 
 STAGES = 2
 
@@ -38,15 +38,13 @@ class LogUniform(Part):
     """
 
     KIND: ClassVar[str] = "log-uniform"
+    SHAPES: ClassVar[Shapes] = {"points": ("n",), "levels": ("n",)}
     points: Floats
     levels: Floats
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "points", frozen_array(self.points, np.float64, shape=(None,)))
-        size = self.points.size
-        object.__setattr__(self, "levels", frozen_array(self.levels, np.float64, shape=(size,)))
+    def _check(self) -> None:
         good = (
-            size >= 2
+            self.points.size >= 2
             and self.points[0] > 0
             and bool(np.all(np.diff(self.points) > 0))
             and bool(np.all(np.diff(self.levels) >= 0))

@@ -20,7 +20,7 @@ from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.jobs import Jobs
 from onega.models.jobs.laws import categorical
 from onega.models.jobs.mixtures import em, gather, line
-from onega.models.parts import frozen_array
+from onega.models.parts import Shapes
 
 EMPHASIS = ("serial", "powers of two", "multiples of ten", "squares", "the whole machine")
 LONGEST_RUN = 1000
@@ -55,6 +55,7 @@ class Feitelson96(WorkloadModel):
 
     KIND: ClassVar[str] = "feitelson96"
     TITLE: ClassVar[str] = "Feitelson 1996"
+    SHAPES: ClassVar[Shapes] = {"emphasis": (len(EMPHASIS),)}
     order: float = 1.5
     emphasis: Floats = field(default_factory=lambda: np.array([1.0, 4.0, 1.0, 1.0, 1.0]))
     short: float = 57.0
@@ -67,8 +68,6 @@ class Feitelson96(WorkloadModel):
     unit: int = 1
 
     def _check(self) -> None:
-        size = len(EMPHASIS)
-        object.__setattr__(self, "emphasis", frozen_array(self.emphasis, np.float64, shape=(size,)))
         if np.any(self.emphasis <= 0) or min(self.short, self.long) <= 0:
             raise ModelError("feitelson96: emphasis and mean run times must be positive")
         if self.unit < 1:
@@ -103,7 +102,8 @@ class Feitelson96(WorkloadModel):
         }
 
     def _draw(self, n: int, rng: Generator) -> Drawn:
-        runs = 1 + categorical(_zipf(self.repeat), rng.random(n))
+        by_length = np.arange(1, LONGEST_RUN + 1) ** (-self.repeat)
+        runs = 1 + categorical(by_length, rng.random(n))
         first = np.concatenate(([0], np.cumsum(runs)))
         different = int(np.searchsorted(first, n))
         most = max(self.machine // self.unit, 1)
@@ -199,10 +199,6 @@ def _fit_repeats(jobs: Jobs) -> tuple[float, float, float]:
     adjacent = float(np.mean(between == 0)) if between.size else 0.0
     apart = float(between[between > 0].mean()) if np.any(between > 0) else 10.0
     return exponent, adjacent, apart
-
-
-def _zipf(exponent: float) -> Floats:
-    return np.asarray(np.arange(1, LONGEST_RUN + 1) ** (-exponent), dtype=np.float64)
 
 
 def _exponential(x: Floats, parameters: tuple[float, ...]) -> Floats:

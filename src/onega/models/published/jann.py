@@ -15,6 +15,7 @@ from numpy.random import Generator
 
 from onega.core.errors import ModelError
 from onega.core.types import Floats
+from onega.models.arrivals.arrivals import SHORTEST
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.jobs import Jobs
 from onega.models.jobs.laws import Observed, categorical
@@ -37,7 +38,7 @@ class HyperErlang(Part):
     rate1: float
     rate2: float
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         if self.order < 1 or not 0 <= self.share <= 1 or min(self.rate1, self.rate2) <= 0:
             raise ModelError(
                 "hyper-erlang: order ≥ 1, share in [0, 1] and positive rates are needed"
@@ -126,9 +127,10 @@ class Jann(WorkloadModel):
         for k in np.unique(place):
             inside = place == k
             count = int(inside.sum())
-            gaps = np.diff(when[inside])
-            few = count < 10  # moments of a handful say nothing: an even stream at their rate
-            gap = HyperErlang(1, 1.0, count / total, count / total) if few else _fit_gap(gaps)
+            if count < 10:  # moments of a handful say nothing: an even stream at their rate
+                gap = HyperErlang(1, 1.0, count / total, count / total)
+            else:
+                gap = HyperErlang.fit(np.maximum(np.diff(when[inside]), SHORTEST))
             procs = Observed.of(jobs.procs[inside], most=None)
             law = HyperErlang.fit(jobs.runtime[inside])
             ranges.append(WidthRange(procs, law, gap, count / len(jobs)))
@@ -161,10 +163,6 @@ class Jann(WorkloadModel):
         place = np.repeat(np.arange(len(streams)), [stream.size for stream in streams])
         order = np.argsort(times, kind="stable")[:n]
         return place[order], np.diff(times[order], prepend=0.0)
-
-
-def _fit_gap(gaps: Floats) -> HyperErlang:
-    return HyperErlang.fit(np.maximum(gaps, 0.5))
 
 
 def _renewals(law: HyperErlang, horizon: float, rng: Generator) -> Floats:

@@ -73,10 +73,6 @@ def _day_weights(shape: float, scale: float) -> Floats:
     return np.asarray(upper - lower)
 
 
-def _published_arrivals() -> Arrivals:
-    return Arrivals(LogGammaGaps(10.2303 * 1.0225, 0.4871), GammaDay())
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Lublin(WorkloadModel):
     """Two-stage uniform widths, hyper-Gamma run times tied to the width, Gamma arrivals.
@@ -98,6 +94,7 @@ class Lublin(WorkloadModel):
 
     KIND: ClassVar[str] = "lublin"
     TITLE: ClassVar[str] = "Lublin and Feitelson 2003"
+    DEFAULT_GAPS: ClassVar[str] = "log-gamma"
     serial: float = 0.244
     power_of_two: float = 0.576
     low: float = 0.8
@@ -111,7 +108,9 @@ class Lublin(WorkloadModel):
     slope: float = -0.0054
     level: float = 0.78
     limit: float = 12.0
-    arrivals: Arrivals = field(default_factory=_published_arrivals)
+    arrivals: Arrivals = field(
+        default_factory=lambda: Arrivals(LogGammaGaps(10.2303 * 1.0225, 0.4871), GammaDay())
+    )
     learnt: str = "published parameters"
 
     def _check(self) -> None:
@@ -131,7 +130,7 @@ class Lublin(WorkloadModel):
     ) -> Arrivals:
         short = jobs.clock[-1] - jobs.clock[0] < 2 * DAY  # nothing of a day to be seen
         if arrivals is not None or cycle is not None or short:
-            return super()._fit_arrivals(jobs, arrivals or "log-gamma", cycle)
+            return super()._fit_arrivals(jobs, arrivals, cycle)
         day = Arrivals(None, GammaDay.fit(jobs.clock))
         return replace(day, gaps=LogGammaGaps.fit(day.operational_gaps(jobs.clock)[1:]))
 

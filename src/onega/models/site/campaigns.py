@@ -13,7 +13,7 @@ from onega.core.types import Floats, Ints
 from onega.core.units import SECONDS
 from onega.core.workload.think_times import last_finished
 from onega.models.jobs.jobs import Jobs
-from onega.models.parts import Part, frozen_array
+from onega.models.parts import Part, Shapes
 
 BURST = 1200.0
 """Seconds. A longer break between two submissions begins a new session; jobs without a user are
@@ -46,6 +46,9 @@ class Campaigns(Part):
     """
 
     KIND: ClassVar[str] = "campaigns"
+    SHAPES: ClassVar[Shapes] = dict.fromkeys(
+        ("user", "place", "size"), ("campaigns",)
+    ) | dict.fromkeys(("submit", "procs", "runtime", "estimate", "after", "think"), ("jobs",))
     period: float
     phase: float
     rounds: int
@@ -58,17 +61,6 @@ class Campaigns(Part):
     estimate: Floats
     after: Ints
     think: Floats
-
-    def __post_init__(self) -> None:
-        count, jobs = len(self.user), len(self.submit)
-        for name in ("user", "place", "size"):
-            object.__setattr__(self, name, _whole(getattr(self, name), count))
-        for name in ("procs", "after"):
-            object.__setattr__(self, name, _whole(getattr(self, name), jobs))
-        for name in ("submit", "runtime", "estimate", "think"):
-            values = frozen_array(getattr(self, name), np.float64, shape=(jobs,))
-            object.__setattr__(self, name, values)
-        self._check()
 
     def _check(self) -> None:
         if not (self.period > 0 and 0 <= self.phase < SECONDS["w"] and self.rounds >= 1):
@@ -155,11 +147,6 @@ def expanded(begin: Ints, size: Ints) -> tuple[Ints, Ints]:
     """Join begin[i] … begin[i]+size[i]−1 over all i, and give each one's place in its own."""
     nth = np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
     return np.repeat(begin, size) + nth, nth
-
-
-def _whole(values: Ints, size: int) -> Ints:
-    array: Ints = frozen_array(values, np.int64, shape=(size,))
-    return array
 
 
 def _people(jobs: Jobs, place: Ints) -> Ints:

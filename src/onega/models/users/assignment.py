@@ -11,7 +11,9 @@ from numpy.random import Generator
 
 from onega.core.errors import ModelError
 from onega.core.types import Floats, Ints
-from onega.models.parts import frozen_array
+from onega.core.workload.chains import pair_counts
+from onega.models.jobs.laws import categorical
+from onega.models.parts import Shapes
 from onega.models.users.base import UserModel
 from onega.models.users.clusters import UserGrouping, job_kinds
 
@@ -41,32 +43,29 @@ class GroupUsers(UserModel):
     """
 
     KIND: ClassVar[str] = "group-users"
+    SHAPES: ClassVar[Shapes] = {
+        "users": ("users",), "group": ("users",), "medoids": (None,), "counts": ("users", None),
+        "again": (LAG_CLASSES,),
+    }  # fmt: skip
     users: Ints
     group: Ints
     medoids: Floats
     counts: Ints
     again: Floats
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "users", frozen_array(self.users, np.int64, shape=(None,)))
-        size = self.users.size
-        object.__setattr__(self, "group", frozen_array(self.group, np.int64, shape=(size,)))
-        object.__setattr__(self, "medoids", frozen_array(self.medoids, np.float64, shape=(None,)))
-        object.__setattr__(self, "counts", frozen_array(self.counts, np.int64, shape=(size, None)))
-        again = frozen_array(self.again, np.float64, shape=(LAG_CLASSES,))
-        object.__setattr__(self, "again", again)
-        if size == 0 or self.counts.sum() == 0 or self.counts.shape[1] % self.medoids.size:
+    def _check(self) -> None:
+        empty = self.users.size == 0 or self.counts.sum() == 0
+        if empty or self.counts.shape[1] % self.medoids.size:
             raise ModelError("group-users: counts must hold jobs by user and kind")
-        if np.any(again < 0) or np.any(again > 1):
+        if np.any(self.again < 0) or np.any(self.again > 1):
             raise ModelError("group-users: again must hold probabilities")
 
     @classmethod
     def of(cls, grouping: UserGrouping) -> GroupUsers:
         """Learn from users in groups."""
         classes = int(np.frexp(grouping.procs.max())[1])
-        kinds = classes * grouping.medoids.size
-        counts = np.zeros((grouping.users.size, kinds), dtype=np.int64)
-        np.add.at(counts, (grouping.user, grouping.kind), 1)
+        shape = (grouping.users.size, classes * grouping.medoids.size)
+        counts = pair_counts(grouping.user, grouping.kind, shape)
         again = _again(grouping.kind, grouping.user, counts)
         return cls(grouping.users, grouping.group, grouping.medoids, counts, again)
 
@@ -84,9 +83,7 @@ class GroupUsers(UserModel):
         for column, (begin, end) in enumerate(pairwise(edges)):
             if begin == end:
                 continue
-            cumulative = np.cumsum(self._submitters(column))
-            chosen = np.searchsorted(cumulative, uniforms[begin:end] * cumulative[-1], side="right")
-            user[begin:end] = np.minimum(chosen, cumulative.size - 1)
+            user[begin:end] = categorical(self._submitters(column), uniforms[begin:end])
         user = user[np.maximum.accumulate(np.where(fresh, np.arange(kind.size), 0))]
         result = np.empty(kind.size, dtype=np.int64)
         result[order] = self.users[user]

@@ -19,6 +19,7 @@ from onega.core.errors import ModelError
 from onega.core.plotting import Plottable
 from onega.core.rng import Rng, generator
 from onega.core.types import Floats, Ints
+from onega.core.workload.chains import pair_counts
 from onega.core.workload.workload import Workload
 from onega.models.jobs.jobs import Jobs, jobs_of
 
@@ -140,9 +141,7 @@ class UserGrouping(Plottable):
 
     def counts(self) -> Ints:
         """Jobs of each user (rows) and kind (columns)."""
-        kinds = int(self.kind.max()) + 1
-        flat = np.bincount(self.user * kinds + self.kind, minlength=self.users.size * kinds)
-        return flat.reshape(self.users.size, kinds).astype(np.int64)
+        return pair_counts(self.user, self.kind, (self.users.size, int(self.kind.max()) + 1))
 
     def to_polars(self) -> pl.DataFrame:
         """One row per group: shares of area, jobs and users (Table 5.2), and what it submits."""
@@ -219,9 +218,8 @@ class _Clustered:
         self.medoids = clara(np.log2(self.runtime), RUNTIME_KINDS, rng)
         classes = int(np.frexp(self.procs.max())[1])
         self.kind = job_kinds(self.procs, self.runtime, self.medoids, classes)
-        kinds = classes * self.medoids.size
-        counts = np.bincount(self.user * kinds + self.kind, minlength=self.users.size * kinds)
-        self.distance = user_distances(counts.reshape(self.users.size, kinds).astype(np.int64))
+        shape = (self.users.size, classes * self.medoids.size)
+        self.distance = user_distances(pair_counts(self.user, self.kind, shape))
 
     def into(self, groups: int) -> UserGrouping:
         """Make so many groups."""

@@ -15,7 +15,7 @@ from onega.core.workload.chains import floor_power
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.jobs import Jobs
 from onega.models.jobs.laws import Observed
-from onega.models.parts import Part, frozen_array
+from onega.models.parts import Part, Shapes
 from onega.models.users.assignment import GroupUsers
 from onega.models.users.clusters import UserGrouping, group_jobs
 from onega.models.users.mixture import JobMixture
@@ -56,6 +56,7 @@ class UserGroup(Part):
     """
 
     KIND: ClassVar[str] = "user-group"
+    SHAPES: ClassVar[Shapes] = dict.fromkeys(("users", "counts", "begin", "end"), ("users",))
     mixture: JobMixture
     powers: float
     longest: float
@@ -68,14 +69,8 @@ class UserGroup(Part):
     repeat: float
     memory: float
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "users", frozen_array(self.users, np.int64, shape=(None,)))
-        size = self.users.size
-        object.__setattr__(self, "counts", frozen_array(self.counts, np.int64, shape=(size,)))
-        for name in ("begin", "end"):
-            values = frozen_array(getattr(self, name), np.float64, shape=(size,))
-            object.__setattr__(self, name, values)
-        if size == 0 or np.any(self.counts < 1):
+    def _check(self) -> None:
+        if self.users.size == 0 or np.any(self.counts < 1):
             raise ModelError("user-group: every user needs at least one job")
         for name in ("powers", "repeat", "memory"):
             if not 0 <= getattr(self, name) <= 1:

@@ -12,7 +12,8 @@ from numpy.random import Generator
 from onega.core.errors import ModelError
 from onega.core.threads import one_thread
 from onega.core.types import Floats, Ints
-from onega.models.parts import Part, frozen_array
+from onega.models.jobs.laws import categorical
+from onega.models.parts import Part, Shapes
 
 MOST_COMPONENTS = 9
 """BIC chooses among one to nine components, as Fraley and Raftery's software does."""
@@ -29,21 +30,15 @@ class JobMixture(Part):
     """Weights, means (components × 2) and covariances (components × 2 × 2)."""
 
     KIND: ClassVar[str] = "job-mixture"
+    SHAPES: ClassVar[Shapes] = {"weights": ("n",), "means": ("n", 2), "covariances": ("n", 2, 2)}
     weights: Floats
     means: Floats
     covariances: Floats
 
-    def __post_init__(self) -> None:
-        weights = frozen_array(self.weights, np.float64, shape=(None,))
-        size = weights.size
-        object.__setattr__(self, "weights", weights)
-        means = frozen_array(self.means, np.float64, shape=(size, 2))
-        object.__setattr__(self, "means", means)
-        covariances = frozen_array(self.covariances, np.float64, shape=(size, 2, 2))
-        object.__setattr__(self, "covariances", covariances)
-        if size == 0 or np.any(weights < 0) or weights.sum() <= 0:
+    def _check(self) -> None:
+        if self.weights.size == 0 or np.any(self.weights < 0) or self.weights.sum() <= 0:
             raise ModelError("job-mixture: weights must be positive")
-        if np.any(np.linalg.eigvalsh(covariances) <= 0):
+        if np.any(np.linalg.eigvalsh(self.covariances) <= 0):
             raise ModelError("job-mixture: covariances must be positive definite")
 
     @classmethod
@@ -78,9 +73,7 @@ class JobMixture(Part):
 
     def components(self, uniforms: Floats) -> Ints:
         """Turn uniform numbers into components."""
-        cumulative = np.cumsum(self.weights)
-        place = np.searchsorted(cumulative, uniforms * cumulative[-1], side="right")
-        return np.asarray(np.minimum(place, cumulative.size - 1), dtype=np.int64)
+        return categorical(self.weights, uniforms)
 
     def place(
         self, component: Ints, width: Floats, length: Floats,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Final, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -82,11 +82,19 @@ class Exponential(_Continuous):
 
 
 @dataclass(frozen=True)
-class Gamma(_Continuous):
-    """Gamma law of a given shape and mean."""
+class _Shaped(_Continuous):
+    """A law of a given shape and mean."""
 
     shape: float
     mean: float
+
+    def scaled(self, factor: float) -> Self:
+        """Mean times factor."""
+        return replace(self, mean=self.mean * factor)
+
+
+class Gamma(_Shaped):
+    """Gamma law of a given shape and mean."""
 
     def survival(self, t: Floats) -> Floats:
         """Γ(k, kt/mean)/Γ(k)."""
@@ -95,21 +103,13 @@ class Gamma(_Continuous):
         result: Floats = gammaincc(self.shape, self.shape * t / self.mean)
         return result
 
-    def scaled(self, factor: float) -> Gamma:
-        """Mean times factor."""
-        return Gamma(self.shape, self.mean * factor)
-
     def draw(self, size: int, rng: np.random.Generator) -> Floats:
         """Draw limits."""
         return rng.gamma(self.shape, self.mean / self.shape, size)
 
 
-@dataclass(frozen=True)
-class Weibull(_Continuous):
+class Weibull(_Shaped):
     """Weibull law of a given shape and mean."""
-
-    shape: float
-    mean: float
 
     @property
     def scale(self) -> float:
@@ -120,10 +120,6 @@ class Weibull(_Continuous):
         """e^{−(t/scale)^shape}."""
         result: Floats = np.exp(-((t / self.scale) ** self.shape))
         return result
-
-    def scaled(self, factor: float) -> Weibull:
-        """Mean times factor."""
-        return Weibull(self.shape, self.mean * factor)
 
     def draw(self, size: int, rng: np.random.Generator) -> Floats:
         """Draw limits."""

@@ -254,7 +254,7 @@ def group_weights(
         return sizes, lam / (mu + law.rate) * widths.tails()
     from onega.kernels.queueing.limits_states import thinned_groups
 
-    t, weights = survival_grid(mu, law.atoms[law.atoms * mu < 700])
+    t, weights = survival_grid(mu, law.atoms)
     if t.size * float(widths.widest) ** 2 > MOST_WORK:
         raise QueueingError(
             f"widths up to {widths.widest} are too many for this law of limits; "
@@ -300,7 +300,7 @@ def task_probability(mu: float, law: LimitLaw) -> float:
     """P = P(X < Z) = ∫ μ·e^{−μt}·P(Z > t) dt, Zayats et al. (2024), (36)–(40)."""
     if isinstance(law, Exponential):
         return mu / (mu + law.rate)
-    t, weights = survival_grid(mu, law.atoms[law.atoms * mu < 700])
+    t, weights = survival_grid(mu, law.atoms)
     return min(1.0, float(np.dot(weights * mu * np.exp(-mu * t), law.survival(t))))
 
 
@@ -320,7 +320,7 @@ def request_probability(mu: float, law: LimitLaw, widths: Widths, *, shared: boo
             np.dot(widths.probs, np.exp(gammaln(k + 1) + gammaln(1 + r) - gammaln(k + 1 + r)))
         )
         return min(1.0, total)
-    t, weights = survival_grid(mu, law.atoms[law.atoms * mu < 700])
+    t, weights = survival_grid(mu, law.atoms)
     done = -np.expm1(-mu * t)
     density = weights * mu * np.exp(-mu * t) * np.asarray(law.survival(t))
     slope = np.zeros_like(done)

@@ -14,7 +14,7 @@ from urllib.request import Request, urlopen
 
 from onega import __version__
 from onega.core.errors import FileError, TraceError
-from onega.core.files import write_text
+from onega.core.files import StrPath, write_text
 from onega.traces.archive.catalogue import BASE_URL, ArchiveLog, find
 from onega.traces.files import Limits
 from onega.traces.reading import read
@@ -44,7 +44,7 @@ def fetch(
     name: str,
     *,
     base_url: str | None = None,
-    cache: str | os.PathLike[str] | None = None,
+    cache: StrPath | None = None,
     progress: OnBytes | None = None,
 ) -> Path:
     """Fetch a log of the catalogue, unless it is there already, and return where it is.

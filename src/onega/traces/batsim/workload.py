@@ -8,7 +8,6 @@ describes it. A delay is a run time; what other profiles take depends on a platf
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ import polars as pl
 
 from onega.core.documents import first_problem, parse_json
 from onega.core.errors import TraceError
+from onega.core.files import StrPath
 from onega.core.units import LONGEST
 from onega.core.workload.meta import Meta
 from onega.core.workload.report import Report
@@ -45,7 +45,7 @@ def looks_like_batsim(start: bytes) -> bool:
     return start.lstrip()[:1] == b"{" and re.search(rb'"(jobs|profiles)"\s*:', start) is not None
 
 
-def read_batsim(path: str | os.PathLike[str], limits: Limits, **ignored: Any) -> Workload:  # noqa: ANN401
+def read_batsim(path: StrPath, limits: Limits, **ignored: Any) -> Workload:  # noqa: ANN401
     """Read a workload of Batsim: delays are run times, walltimes estimates."""
 
     def refuse(message: str) -> TraceError:

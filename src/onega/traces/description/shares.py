@@ -13,7 +13,7 @@ import polars as pl
 from onega.core.errors import TraceError, suggest
 from onega.core.workload.clock import local_zone
 from onega.core.workload.meta import UNKNOWN
-from onega.core.workload.schema import NAMED
+from onega.core.workload.schema import NAMED, USABLE
 from onega.core.workload.workload import Workload
 from onega.traces.description.cycles import local_months
 from onega.traces.description.sections import Jobs, Lacking, Summary
@@ -139,8 +139,7 @@ def breakdown(workload: Workload, by: str, *, order: Order = "hours") -> pl.Data
 
 def _rows(workload: Workload, by: str, order: Order) -> Rows:
     key = _key(workload, by)
-    usable = (pl.col("procs") > 0) & (pl.col("runtime") > 0)
-    area = pl.when(usable).then(pl.col("procs") * pl.col("runtime")).sum()
+    area = pl.when(USABLE).then(pl.col("procs") * pl.col("runtime")).sum()
     table = (
         workload.table.select("procs", "runtime")
         .with_columns(key.alias("key"))

@@ -9,13 +9,10 @@ import numpy as np
 
 from onega.core.types import Floats
 from onega.core.workload.chains import (
-    Chain,
-    autocorrelation,
-    equal_neighbours,
     floor_power,
     mean_run_lengths,
-    path_correlations,
     successor_means,
+    temporal_summary,
     without_repeats,
 )
 from onega.traces.description.sections import Jobs, Summary, defined
@@ -98,9 +95,9 @@ class Temporal:
 def temporal(jobs: Jobs) -> Temporal:
     """Measure how a job depends on the one submitted before it."""
     width, runtime = jobs.pairs(needed=2)
-    widths, lengths = Chain.of(width), Chain.of(runtime)
-    cor0, cor1 = map(defined, path_correlations(widths.path, lengths.path))
-    rho_width, rho_runtime = defined(autocorrelation(width)), defined(autocorrelation(runtime))
+    found = temporal_summary(width, runtime)
+    cor0, cor1 = defined(found["cor0"]), defined(found["cor1"])
+    rho_width, rho_runtime = defined(found["rho1_procs"]), defined(found["rho1_runtime"])
     missing = {}
     if rho_width is None:
         missing["rho1_procs"] = f"all jobs are {width[0]:g} processors wide"
@@ -110,7 +107,7 @@ def temporal(jobs: Jobs) -> Temporal:
         if value is None:
             missing[name] = "the width's or the run time's power of two never changes"
     return Temporal(
-        same_width=equal_neighbours(width),
+        same_width=found["same_procs"],
         runs=_runs(width),
         width_successors=_successors(without_repeats(width)),
         runtime_successors=_successors(runtime),
@@ -118,8 +115,8 @@ def temporal(jobs: Jobs) -> Temporal:
         mean_runtime=float(runtime.mean()),
         rho1_width=rho_width,
         rho1_runtime=rho_runtime,
-        width_states=widths.dimension,
-        runtime_states=lengths.dimension,
+        width_states=found["states_procs"],
+        runtime_states=found["states_runtime"],
         cor0=cor0,
         cor1=cor1,
         missing=missing,

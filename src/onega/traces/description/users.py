@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from onega.core.workload.schema import USABLE
 from onega.traces.description.sections import Jobs, Lacking, Summary
 
 SUBMISSION_LIMITS = (1, 100, 500, 1000, 2000)
@@ -79,8 +80,7 @@ def users(jobs: Jobs) -> Users:
     known = table.filter(pl.col("user").is_not_null())
     if not known.height:
         raise Lacking("the log doesn't say who submitted the jobs")
-    usable = (pl.col("procs") > 0) & (pl.col("runtime") > 0)
-    area = pl.when(usable).then(pl.col("procs") * pl.col("runtime")).sum().alias("area")
+    area = pl.when(USABLE).then(pl.col("procs") * pl.col("runtime")).sum().alias("area")
     per_user = (
         known.group_by("user")
         .agg(

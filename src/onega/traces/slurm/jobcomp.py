@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Any, Final
 
 import polars as pl
 
 from onega.core.errors import TraceError
+from onega.core.files import StrPath
 from onega.core.workload.workload import Workload
 from onega.traces.assembling import Rows
 from onega.traces.files import Limits, text_lines
@@ -46,7 +46,7 @@ def looks_like_jobcomp(start: bytes) -> bool:
 
 
 def read_jobcomp(
-    path: str | os.PathLike[str],
+    path: StrPath,
     limits: Limits,
     *,
     timezone: str | None = None,

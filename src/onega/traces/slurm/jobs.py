@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Final
 
 import polars as pl
 
 from onega.core.errors import TraceError
+from onega.core.files import StrPath
 from onega.core.workload.schema import is_demand
 from onega.core.workload.workload import Workload
 from onega.traces.assembling import UNFINISHED, Draft, Rows, assemble
@@ -49,7 +49,7 @@ _ADDED: Final = ("procs", "requested_procs")
 class SlurmTable:
     """Slurm's columns by their names in lower case, with where each stands in the file."""
 
-    def __init__(self, frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
+    def __init__(self, frame: pl.DataFrame, path: StrPath) -> None:
         self.path = path
         self.frame = frame
         self.names = {name.lower(): name for name in frame.columns if name != LINE}
@@ -160,8 +160,7 @@ def _times(
             columns[name], was_local = moments(*jobs.column(name), timezone=timezone)
             local = local or was_local
     if local and timezone is None:
-        why = "dates have no time zone and were read as UTC; say timezone= or --timezone"
-        notes.add("no_timezone", "noted", why, count=frame.height)
+        notes.add_no_timezone(frame.height)
     elapsed = [name for name in ("elapsedraw", "elapsed") if jobs.has(name)]
     if elapsed:
         runtimes = [durations(*jobs.column(name)) for name in elapsed]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Any, Final
 
 from onega.core.errors import TraceError
+from onega.core.files import StrPath
 from onega.core.workload.workload import Workload
 from onega.traces.assembling import Rows
 from onega.traces.files import Limits, sample
@@ -34,7 +34,7 @@ def looks_like_sacct_table(start: bytes) -> bool:
 
 
 def read_sacct(
-    path: str | os.PathLike[str],
+    path: StrPath,
     limits: Limits,
     *,
     timezone: str | None = None,

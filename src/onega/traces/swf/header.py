@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from onega.core.workload.clock import time_zones
 from onega.traces.notes import Notes
@@ -33,14 +33,10 @@ _COLUMN_OF: Final = {key.lower(): column for column, key in LABELLED.items()}
 
 @dataclass(slots=True)
 class SwfHeader:
-    """What was found in the header."""
+    """What was found in the header; ``facts`` are fields of `Meta`."""
 
     lines: list[str] = field(default_factory=list)
-    epoch: float | None = None
-    timezone: str | None = None
-    utc_offset: float | None = None
-    procs: int | None = None
-    nodes: int | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
     labels: dict[str, dict[int, str]] = field(default_factory=dict)
     finer_status: dict[str, set[int]] = field(default_factory=dict)
 
@@ -69,14 +65,10 @@ def parse_header(comments: Iterable[bytes], notes: Notes) -> SwfHeader:
         header.lines.append(line)
         if entry:
             _take(header, entry[0].lower(), entry[1], notes)
-    if header.procs is None and header.nodes is not None:
-        header.procs = header.nodes
-        notes.add(
-            "machine_from_nodes",
-            "noted",
-            f"the header gives no MaxProcs; MaxNodes ({header.nodes}) is taken for it",
-            count=1,
-        )
+    if "procs" not in header.facts and "nodes" in header.facts:
+        nodes = header.facts["procs"] = header.facts["nodes"]
+        why = f"the header gives no MaxProcs; MaxNodes ({nodes}) is taken for it"
+        notes.add("machine_from_nodes", "noted", why, count=1)
     return header
 
 
@@ -87,23 +79,22 @@ def _take(header: SwfHeader, key: str, value: str, notes: Notes) -> None:
             header.labels.setdefault(_COLUMN_OF[key], {})[int(named[1])] = named[2]
     elif key == "unixstarttime":
         number = _number(value)
-        header.epoch = number if number is not None and 0 <= number < 1e12 else header.epoch
+        if number is not None and 0 <= number < 1e12:
+            header.facts["epoch"] = number
     elif key == "timezone":
         number = _number(value)
-        header.utc_offset = number if number is not None and abs(number) <= 86400 else None
+        known = number is not None and abs(number) <= 86400
+        header.facts["utc_offset"] = number if known else None
     elif key == "timezonestring":
         if value in time_zones():
-            header.timezone = value
+            header.facts["timezone"] = value
         elif value:
             why = f"the header's time zone {value[:60]!r} is not in the time zone database"
             notes.add("unknown_timezone", "noted", why, count=1)
     elif key in ("maxprocs", "maxnodes"):
         number = _number(value)
         if number is not None and 1 <= number < 2**31:
-            if key == "maxprocs":
-                header.procs = int(number)
-            else:
-                header.nodes = int(number)
+            header.facts[key.removeprefix("max")] = int(number)
 
 
 def _number(text: str) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
@@ -14,13 +13,14 @@ import numpy.typing as npt
 import polars as pl
 
 from onega.core.errors import TraceError
+from onega.core.files import StrPath
 from onega.core.types import Flags
 from onega.core.workload.meta import Meta
 from onega.core.workload.report import EXAMPLES
 from onega.core.workload.schema import STATUS, STATUSES, SWF_STATUS_CODES
 from onega.core.workload.workload import Workload
 from onega.traces.assembling import WIDTH_FROM_REQUEST, number_missing_ids
-from onega.traces.files import DEFAULT_LIMITS, Limits, count_lines, line_blocks
+from onega.traces.files import Limits, count_lines, line_blocks
 from onega.traces.notes import Notes
 from onega.traces.swf.columns import GrowingTable
 from onega.traces.swf.fields import FEWEST, NUMBER_OF, SWF_FIELDS, SwfField, label
@@ -44,7 +44,7 @@ _CODES: Final = 6
 _ALLOCATED, _REQUESTED, _STATUS = (NUMBER_OF[c] for c in ("procs", "requested_procs", "status"))
 
 
-def read_swf(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Workload:
+def read_swf(path: StrPath, limits: Limits, **ignored: Any) -> Workload:  # noqa: ANN401
     """Read a log in Standard Workload Format.
 
     −1 is null. Other negative values are null too, and are reported. ``procs`` is the number
@@ -82,7 +82,7 @@ def _take_next(reading: _Reading, pending: deque[tuple[bytes, Scratch, Future[To
 class _Reading:
     """One pass over one log: frames, comments and notes so far."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: StrPath) -> None:
         self.path = path
         self.notes = Notes()
         self.fields = 0
@@ -92,7 +92,7 @@ class _Reading:
         self._block = b""
         self._tokens: Tokens | None = None
 
-    def expect(self, path: str | os.PathLike[str], first: bytes) -> None:
+    def expect(self, path: StrPath, first: bytes) -> None:
         """Make room for as many rows as the file seems to have, judged by its first block."""
         size = Path(path).stat().st_size
         seen = 1.02 * count_lines(first) * max(size / len(first), 1)
@@ -121,23 +121,17 @@ class _Reading:
         if table["submit"].null_count():
             table = table.filter(pl.col("submit").is_not_null())
         table = number_missing_ids(table, self.notes)
-        table = _finer_status(table, header)
-        return Workload(table, self._meta(header))
-
-    def _meta(self, header: SwfHeader) -> Meta:
-        return Meta(
-            source=Path(self.path).name,
+        name = Path(self.path).name
+        meta = Meta(
+            source=name,
             format="swf",
-            epoch=header.epoch,
-            timezone=header.timezone,
-            utc_offset=header.utc_offset,
-            procs=header.procs,
-            nodes=header.nodes,
+            **header.facts,
             header=tuple(header.lines),
             labels=header.labels,
-            provenance=(f"read from {Path(self.path).name} (swf)",),
+            provenance=(f"read from {name} (swf)",),
             report=self.notes.report(),
         )
+        return Workload(_finer_status(table, header), meta)
 
     def _line(self, row: int) -> int:
         """Return the line in the file of a row of this block."""

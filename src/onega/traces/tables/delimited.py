@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import polars as pl
 
 from onega.core.errors import TraceError
+from onega.core.files import StrPath
 from onega.traces.files import DEFAULT_LIMITS, Limits, line_blocks
 from onega.traces.notes import LINE
 
@@ -41,9 +41,7 @@ def header_of(start: bytes) -> tuple[list[str], str]:
     return [name.strip() for name in names], separator
 
 
-def read_delimited(
-    path: str | os.PathLike[str], separator: str, *, limits: Limits = DEFAULT_LIMITS
-) -> TextTable:
+def read_delimited(path: StrPath, separator: str, *, limits: Limits = DEFAULT_LIMITS) -> TextTable:
     """Read a table of text whose first line names the columns.
 
     Fields may be quoted unless the separator is a pipe (Slurm doesn't quote). A row with another
@@ -65,7 +63,7 @@ def read_delimited(
 class _Reading:
     """One pass over one table: the header, and the frames so far."""
 
-    def __init__(self, path: str | os.PathLike[str], separator: str) -> None:
+    def __init__(self, path: StrPath, separator: str) -> None:
         self.path = path
         self.separator = separator
         self.names: list[str] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, Final
 
 from onega.core.documents import read_toml
 from onega.core.errors import TraceError, suggest
+from onega.core.files import StrPath
 from onega.core.workload.clock import time_zones
 from onega.core.workload.schema import JOB_TABLE, STATUSES, is_demand
 from onega.traces.parsing import BYTES, UNITS
@@ -100,7 +100,7 @@ class ColumnMap:
     separator: str | None = None
 
 
-MapLike = ColumnMap | Mapping[str, str | ColumnSpec] | str | os.PathLike[str] | None
+MapLike = ColumnMap | Mapping[str, str | ColumnSpec] | StrPath | None
 
 
 def column_map(given: MapLike) -> ColumnMap:

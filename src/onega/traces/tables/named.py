@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import polars as pl
 
+from onega.core.files import StrPath
 from onega.core.machine.events import Events
 from onega.traces.files import DEFAULT_LIMITS, sample
 from onega.traces.notes import LINE
 from onega.traces.tables.delimited import header_of, read_delimited
-from onega.traces.tables.reader import PARQUET_MAGIC, parquet_content
+from onega.traces.tables.parquet_size import PARQUET_MAGIC
+from onega.traces.tables.reader import parquet_content
 
 
-def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
+def read_table(path: StrPath) -> pl.DataFrame:
     """Read a table with named columns from CSV (all as text) or Parquet, compressed or not."""
     start = sample(path, DEFAULT_LIMITS)
     if start.startswith(PARQUET_MAGIC):
@@ -23,7 +24,7 @@ def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
     return read_delimited(path, separator, limits=DEFAULT_LIMITS).frame.drop(LINE)
 
 
-def read_events(path: str | os.PathLike[str]) -> Events:
+def read_events(path: StrPath) -> Events:
     """Read a table of events (`onega.Events`) from CSV or Parquet, and check every row.
 
     Raises

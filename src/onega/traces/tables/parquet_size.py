@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from onega.traces.files import Limits
 
-MAGIC: Final = b"PAR1"
+PARQUET_MAGIC: Final = b"PAR1"
 VALUE: Final = 8
 """Bytes of a decoded value at least."""
 DEEPEST: Final = 32
@@ -65,7 +65,7 @@ def check_decoded_size(content: bytes, limits: Limits) -> None:
 def _chunks(content: bytes) -> Iterator[dict[int, Any]]:
     """Yield the metadata of every column of every row group."""
     size = int.from_bytes(content[-8:-4], "little")
-    if content[-4:] != MAGIC or not 0 < size <= len(content) - 12:
+    if content[-4:] != PARQUET_MAGIC or not 0 < size <= len(content) - 12:
         raise ValueError("no footer at its end")
     footer = _Records(content[-8 - size : -8]).record()
     for group in _list(footer, _ROW_GROUPS):

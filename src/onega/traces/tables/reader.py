@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import io
-import os
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from onega.core.errors import TraceError
+from onega.core.files import StrPath
 from onega.core.workload.schema import (
     JOB_TABLE,
     NAMED,
+    NUMBERED,
     REQUIRED,
     STATUS,
     STATUSES,
@@ -42,8 +43,6 @@ from onega.traces.tables.mapping import USUAL_NAMES, ColumnMap, ColumnSpec
 from onega.traces.tables.parquet import META_KEY, hushed_panics
 from onega.traces.tables.parquet_size import TooMuchError, check_decoded_size
 
-PARQUET_MAGIC: Final = b"PAR1"
-
 
 def looks_like_gaps(start: bytes) -> bool:
     """Recognise a header with ``interarrival``, as of hpcwld's tables."""
@@ -59,7 +58,7 @@ def looks_like_csv(start: bytes) -> bool:
 
 
 def read_csv(
-    path: str | os.PathLike[str],
+    path: StrPath,
     limits: Limits,
     *,
     columns: ColumnMap | None = None,
@@ -71,11 +70,10 @@ def read_csv(
     mapping = columns or ColumnMap()
     separator = mapping.separator or header_of(sample(path, limits))[1]
     text = read_delimited(path, separator, limits=limits)
-    zone = timezone or mapping.timezone
-    return _read(text.frame, path, mapping, timezone=zone, format=format, rows=rows)
+    return _read(text.frame, path, mapping, timezone=timezone, format=format, rows=rows)
 
 
-def read_gaps(path: str | os.PathLike[str], limits: Limits, **options: Any) -> Workload:  # noqa: ANN401
+def read_gaps(path: StrPath, limits: Limits, **options: Any) -> Workload:  # noqa: ANN401
     """Read a table of gaps (interarrival, service, cores, delays).
 
     The gap in a row lies between that row's job and the next row's, as in hpcwld (Rumyantsev 2014;
@@ -85,7 +83,7 @@ def read_gaps(path: str | os.PathLike[str], limits: Limits, **options: Any) -> W
 
 
 def read_parquet(
-    path: str | os.PathLike[str],
+    path: StrPath,
     limits: Limits,
     *,
     columns: ColumnMap | None = None,
@@ -104,14 +102,11 @@ def read_parquet(
     if frame.is_empty():
         raise TraceError("holds no rows", path=path)
     mapping = columns or ColumnMap()
-    frame = frame.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias(LINE))
-    zone = timezone or mapping.timezone
-    return _read(frame, path, mapping, timezone=zone, format="parquet", rows=rows)
+    frame = frame.with_columns(NUMBERED.alias(LINE))
+    return _read(frame, path, mapping, timezone=timezone, format="parquet", rows=rows)
 
 
-def parquet_content(
-    path: str | os.PathLike[str], limits: Limits
-) -> tuple[pl.DataFrame, str | None]:
+def parquet_content(path: StrPath, limits: Limits) -> tuple[pl.DataFrame, str | None]:
     """Return a Parquet file's table, and our entry in its metadata if there is one."""
     content = whole(path, limits)
     try:
@@ -141,7 +136,7 @@ def _check_text(frame: pl.DataFrame, limits: Limits) -> None:
 
 def _read(
     frame: pl.DataFrame,
-    path: str | os.PathLike[str],
+    path: StrPath,
     mapping: ColumnMap,
     *,
     timezone: str | None,
@@ -149,6 +144,7 @@ def _read(
     rows: Rows,
 ) -> Workload:
     notes = Notes()
+    timezone = timezone or mapping.timezone
     chosen = _choose(frame, path, mapping, notes)
     reading = _Columns(frame, path, mapping, timezone, notes)
     table = reading.read(chosen)
@@ -173,7 +169,7 @@ def _is_ours(columns: list[str]) -> bool:
 
 
 def _choose(
-    frame: pl.DataFrame, path: str | os.PathLike[str], mapping: ColumnMap, notes: Notes
+    frame: pl.DataFrame, path: StrPath, mapping: ColumnMap, notes: Notes
 ) -> dict[str, ColumnSpec]:
     """Decide which column is what; what isn't mapped is found by its usual name, and noted."""
     names = [name for name in frame.columns if name != LINE]
@@ -217,7 +213,7 @@ def _is_counted(column: pl.Series) -> bool:
     return bool((text.is_null() | (amount >= 0).fill_null(value=False)).all())
 
 
-def _require(chosen: dict[str, ColumnSpec], names: list[str], path: str | os.PathLike[str]) -> None:
+def _require(chosen: dict[str, ColumnSpec], names: list[str], path: StrPath) -> None:
     alternatives = {
         "submit": ("submit", "gap"),
         "runtime": ("runtime", "end"),
@@ -240,7 +236,7 @@ class _Columns:
     def __init__(
         self,
         frame: pl.DataFrame,
-        path: str | os.PathLike[str],
+        path: StrPath,
         mapping: ColumnMap,
         timezone: str | None,
         notes: Notes,
@@ -270,8 +266,7 @@ class _Columns:
         if self._unfinished is not None:
             columns[UNFINISHED] = self._unfinished.alias(UNFINISHED)
         if self._local and self.timezone is None:
-            why = "dates have no time zone and were read as UTC; say timezone= or --timezone"
-            self.notes.add("no_timezone", "noted", why, count=self.frame.height)
+            self.notes.add_no_timezone(self.frame.height)
         table = self._per_processor(pl.DataFrame(columns), chosen)
         return self._from_gaps(table) if "gap" in columns and "submit" not in columns else table
 

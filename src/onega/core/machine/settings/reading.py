@@ -20,7 +20,6 @@ A key that isn't known is refused, so that a misspelt one doesn't go unnoticed.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from pydantic import BaseModel, ValidationError
 
 from onega.core.documents import read_toml
 from onega.core.errors import MachineError, SimulationError, suggest
+from onega.core.files import StrPath
 from onega.core.machine.cluster import Cluster
 from onega.core.machine.settings.description import ClusterSettings, table_of
 from onega.core.machine.settings.lines import Place, line_of
@@ -36,7 +36,7 @@ from onega.core.machine.settings.making import make_cluster, parts_of
 from onega.core.validation import Fault, fault_words, first_fault
 
 
-def read_cluster(path: str | os.PathLike[str]) -> Cluster:
+def read_cluster(path: StrPath) -> Cluster:
     """Read a machine from a TOML file; it has to say how many processors there are."""
     settings = read_settings(path)
     if not settings.keys() & {"procs", "nodes", "partitions"}:
@@ -47,7 +47,7 @@ def read_cluster(path: str | os.PathLike[str]) -> Cluster:
         raise MachineError(f"{path}: {error}") from None
 
 
-def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_settings(path: StrPath) -> dict[str, Any]:
     """Read what a file says, as a dictionary of the keys that are there."""
     data = read_toml(path, MachineError)
     try:
