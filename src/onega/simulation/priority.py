@@ -12,8 +12,8 @@ import numpy.typing as npt
 from onega.core.errors import SimulationError
 from onega.core.policy import Policy, Priority
 from onega.kernels.jit import NO_FUNCTION, key_function
-from onega.kernels.pool.easy import Columns
 from onega.kernels.pool.keyed import EXPANSION, OWN, UNICEF, WFP3, evaluate_once
+from onega.kernels.pool.records import Columns
 
 __all__ = ["NO_FUNCTION", "compile_priority", "explain_bad_key", "key_code", "static_keys"]
 

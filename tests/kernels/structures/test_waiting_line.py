@@ -41,7 +41,7 @@ def drive(waiting, operations, fits, answers):
         if kind == ADD:
             if not has_room(waiting, 1):
                 return i
-            waiting_add(waiting, number, int(operations[i, 2]), operations[i, 3])
+            waiting_add(waiting, 2 * number, number, int(operations[i, 2]), operations[i, 3])
         elif kind == FIND:
             place = 0
             while place < waiting.state[USED]:
@@ -72,6 +72,7 @@ def check(waiting, queue) -> None:
         entries = waiting.entry[block * BLOCK : block * BLOCK + size]
         assert size > 0
         found += [entry[:3] for entry in entries.tolist()]
+        assert (entries["job"] == 2 * entries["rank"]).all()
         assert entries["width"].tolist() == [int(p).bit_length() - 1 for p in entries["procs"]]
         assert waiting.block["fewest"][block] <= entries["procs"].min()
         for k in range(waiting.shortest.shape[1]):
@@ -250,7 +251,7 @@ def test_enough_room_is_enough_for_any_ranks():
 @njit
 def add_all(waiting, ranks):
     for rank in ranks:
-        waiting_add(waiting, rank, 1, 1.0)
+        waiting_add(waiting, 2 * rank, rank, 1, 1.0)
 
 
 @njit

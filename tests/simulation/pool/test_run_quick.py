@@ -1,4 +1,4 @@
-"""First come, first served at rate 1 has kernels of its own: they give what the general loop gives.
+"""First come, first served at rate 1 is a recursion, which gives what the general loop gives.
 
 An order whose key is the same for all jobs is first come, first served too, and takes the
 general loop.
@@ -53,7 +53,6 @@ def log(seed: int, jobs: int, machine: int, load: float, whole: bool) -> Workloa
     return Workload({"submit": submit, "runtime": runtime, "procs": procs, "estimate": estimate})
 
 
-@pytest.mark.parametrize("backfill", [None, "easy"])
 @pytest.mark.parametrize(
     ("jobs", "machine", "load", "whole", "longest"),
     [
@@ -61,15 +60,37 @@ def log(seed: int, jobs: int, machine: int, load: float, whole: bool) -> Workloa
         (30_000, 64, 0.8, False, 50),
         (20_000, 1, 0.9, True, 20),
         (20_000, 2000, 1.0, True, 300),
-        # The queue grows beyond what the quick kernel takes: the general loop goes on from there.
         (12_000, 100, 2.5, True, 2500),
         (12_000, 100, 3.0, False, 3500),
     ],
 )
-def test_thousands_of_jobs_against_the_general_loop(jobs, machine, load, whole, longest, backfill):
+def test_thousands_of_jobs_against_the_general_loop(jobs, machine, load, whole, longest):
     workload = log(jobs, jobs, machine, load, whole)
-    quick = onega.simulate(workload, machine, Policy("fcfs", backfill))
-    general = onega.simulate(workload, machine, Policy(GENERAL, backfill))
+    quick = onega.simulate(workload, machine, "fcfs")
+    general = onega.simulate(workload, machine, Policy(GENERAL))
     assert general.system["waiting"].max() > longest
     assert quick.start.tolist() == general.start.tolist()
     assert quick.end.tolist() == general.end.tolist()
+
+
+def test_a_burst_of_thousands_at_once():
+    jobs = 5000
+    workload = Workload(
+        {
+            "submit": np.zeros(jobs),
+            "runtime": np.arange(1.0, jobs + 1),
+            "procs": np.ones(jobs, dtype=int),
+        }
+    )
+    schedule = onega.simulate(workload, 1, "easy")
+    assert (np.sort(schedule.start) == np.concatenate([[0], np.cumsum(np.arange(1.0, jobs))])).all()
+
+
+def test_progress_tells_the_share_of_the_log_and_ends_at_one():
+    told = []
+    workload = log(1, 2000, 16, 0.8, True)
+    for policy in ("fcfs", "easy", "spf+easy", "lcfs-pr"):
+        told.clear()
+        onega.simulate(workload, 16, policy, progress=told.append)
+        assert told[-1] == 1.0
+        assert told == sorted(told)

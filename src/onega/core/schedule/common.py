@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from onega.core.errors import ScheduleError
-from onega.core.schedule.measures import JOB_MEASURES, job_means
+from onega.core.schedule.measures import JOB_MEASURES, job_means, mean_measures
 from onega.core.workload.report import Finding, Report
 from onega.core.workload.schema import NUMBERED, USABLE
 from onega.core.workload.workload import Workload
@@ -64,9 +64,6 @@ def common_jobs(tables: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
 
 def means_of(jobs: pl.DataFrame) -> dict[str, Any]:
     """Means and quantiles over the jobs of a table that started: ``mean_wait``, ``p95_wait``, …."""
-    from onega.kernels.schedule.measures import mean_measures
-
     started = jobs.filter(pl.col("wait").is_not_null()).select(JOB_MEASURES)
-    table, means = np.array(started.to_numpy().T, order="C"), np.empty(len(JOB_MEASURES))
-    mean_measures(table, means)
-    return job_means(table, means)
+    table = np.array(started.to_numpy().T, order="C")
+    return job_means(table, mean_measures(table))

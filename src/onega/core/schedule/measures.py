@@ -52,9 +52,16 @@ def job_measures(schedule: Schedule, *, started: bool = False) -> tuple[Floats, 
     columns = [submit, schedule.start, schedule.end, service_times(schedule)]
     if started and schedule.chronicle is not None:
         columns = [column[np.isfinite(schedule.start)] for column in columns]
-    table, means = np.empty((len(JOB_MEASURES), columns[0].size)), np.empty(len(JOB_MEASURES))
-    measure_jobs(Times(*map(fixed, columns)), BOUND, table, means)
-    return table, means
+    table = np.empty((len(JOB_MEASURES), columns[0].size))
+    measure_jobs(Times(*map(fixed, columns)), BOUND, table)
+    return table, mean_measures(table)
+
+
+def mean_measures(table: Floats) -> Floats:
+    """Return the mean of every row; of slowdowns, of those that are known. NaN: there are none."""
+    rows, slowdown = list(table), JOB_MEASURES.index("slowdown")
+    rows[slowdown] = rows[slowdown][~np.isnan(rows[slowdown])]
+    return np.array([row.sum() / row.size if row.size else np.nan for row in rows])
 
 
 def job_table(schedule: Schedule) -> pl.DataFrame:
@@ -121,10 +128,11 @@ def summary(schedule: Schedule) -> dict[str, Any]:
 
 def machine_measures(schedule: Schedule, first: float, last: float) -> dict[str, Any]:
     """Measures of the machine from ``first`` to ``last``: time averages and integrals."""
-    from onega.kernels.schedule.measures import Presence, Window, total_times
+    from onega.kernels.schedule.measures import Presence, Window, times_within
 
     here, run = Presence(*map(fixed, presence(schedule))), Window(first, last)
-    busy, running, present = total_times(on_processors(schedule), here, run)
+    within = times_within(on_processors(schedule), here, run)
+    busy, running, present = (float(times.sum()) for times in within)
     capacity = schedule.cluster.procs
     clock = float(schedule.rates.work(first, last))
     wasted = wasted_capacity(schedule, first, last)
@@ -161,18 +169,16 @@ def job_means(table: Floats, means: Floats) -> dict[str, float]:
 
 def _work_done(schedule: Schedule, first: float, last: float) -> float:
     """Σ processors × work done from ``first`` to ``last``, in processor-seconds at rate 1."""
-    from onega.kernels.schedule.measures import weighted_sum
-
     procs = schedule.workload.column("procs")
     if schedule.chronicle is None and first <= schedule.begin and last >= schedule.last:
-        return float(weighted_sum(fixed(procs), fixed(schedule.work)))
+        return float((procs * schedule.work).sum())
     if schedule.chronicle is None:
         row, begin, stop = schedule.service_pieces()
     else:
         attempts = schedule.chronicle.attempts
         row, begin, stop = attempts.row, attempts.begin, attempts.stop
     done = schedule.rates.work(np.clip(begin, first, last), np.clip(stop, first, last))
-    return float(weighted_sum(fixed(procs[row]), fixed(done)))
+    return float((procs[row] * done).sum())
 
 
 def _detailed_measures(schedule: Schedule, makespan: float) -> dict[str, Any]:

@@ -182,4 +182,4 @@ def wasted_capacity(schedule: Schedule, first: float, last: float) -> float:
     # A wait that is cut at an end of the window keeps its place among the sorted ones.
     waits = Waits(*(fixed(np.clip(ends, first, last)) for ends in _waits(schedule)))
     queued, used = queued_areas(taken, waits, rate)
-    return max(0.0, schedule.cluster.procs * queued - used)
+    return max(0.0, schedule.cluster.procs * queued - float(used.sum()))

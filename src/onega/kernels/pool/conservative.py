@@ -56,7 +56,7 @@ def pass_conservative(state: State) -> None:
         index = waiting.block[place].order * BLOCK + skip
         entry = waiting.entry[index]
         if index == at:
-            number = state.jobs[entry.rank].at_rank
+            number = entry.job
             profile_reserve(profile, entry.procs, entry.expect, 1)
             if waiting_take(waiting, place, index):
                 skip = 0

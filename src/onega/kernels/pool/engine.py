@@ -17,11 +17,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from onega.kernels.jit import part
 from onega.kernels.records import REAL, WHOLE, record
-from onega.kernels.structures.heap import Heap, heap_pop
 from onega.kernels.types import Records
 
 # Reasons to return.
@@ -44,12 +41,11 @@ JOB = record(
     expect=REAL,
     procs=WHOLE,
     rank=WHOLE,
-    at_rank=WHOLE,
     start=REAL,
     end=REAL,
 )
-"""A job, one cache line: what it is, its rank in the policy's order (and, standing at that rank,
-the job that has it), when it started and ended. Jobs stand in the order of arrival."""
+"""A job: what it is, its rank in the policy's order, when it started and ended. Jobs stand in the
+order of arrival."""
 
 MACHINE = record(
     # Rules: codes as above, the key function, processors, chances of random control.
@@ -82,8 +78,7 @@ MACHINE = record(
     extra=WHOLE,
     # Conservative: the shadow is the first reservation of all; up to which rank jobs have one.
     planned=WHOLE,
-    # Spare slots, entries in the logs, the job at fault.
-    spare=WHOLE,
+    # Entries in the logs, the job at fault.
     switches=WHOLE,
     pieces=WHOLE,
     culprit=WHOLE,
@@ -98,11 +93,10 @@ LEVEL = record(
 """A level of the rate, and the thresholds below which it is left downwards, above which upwards."""
 
 DUE = record(
-    key=REAL,
     seq=WHOLE,
     slot=WHOLE,
 )
-"""A job that ends now: the clock at its end, the number of its start, its slot."""
+"""A job that ends now: the number of its start, its slot."""
 
 SWITCH = record(
     time=REAL,
@@ -131,11 +125,9 @@ def end_time(m: Record, key: float) -> float:
 
 
 @part
-def next_event(m: Record, jobs: Records, heap: Heap) -> float:
-    """Return the time of the next completion or submission; ∞ if there is none."""
-    following = np.inf
-    if heap.size[0] > 0:
-        following = end_time(m, heap.entry[0].key)
+def next_event(m: Record, jobs: Records, first_end: float) -> float:
+    """Return the time of the next completion, at V = ``first_end``, or submission; ∞: none."""
+    following = end_time(m, first_end)
     if m.arrived < jobs.size:
         following = min(following, jobs[m.arrived].submit)
     return following
@@ -148,21 +140,3 @@ def submitted_by(m: Record, jobs: Records, time: float) -> int:
     while number < jobs.size and jobs[number].submit <= time:
         number += 1
     return number - m.arrived
-
-
-@part
-def collect_due(m: Record, heap: Heap, due: Records) -> int:
-    """Take the jobs that end now out of the heap, in the order in which they started."""
-    count = 0
-    while heap.size[0] > 0 and end_time(m, heap.entry[0].key) <= m.now:
-        key, seq = heap.entry[0].key, heap.entry[0].seq
-        slot = heap_pop(heap)
-        place = count
-        while place > 0 and due[place - 1].seq > seq:
-            due[place] = due[place - 1]
-            place -= 1
-        due[place].key = key
-        due[place].seq = seq
-        due[place].slot = slot
-        count += 1
-    return count

@@ -16,20 +16,21 @@ from onega.kernels.pool.engine import (
     QUEUE_FULL,
     STUCK,
     WORKLOAD,
-    collect_due,
     next_event,
     submitted_by,
 )
 from onega.kernels.pool.keyed import newcomer_keyed, pass_keyed
 from onega.kernels.pool.processors import (
     State,
+    collect_due,
     end_job,
+    first_end,
     has_plan_room,
     release_expected,
 )
 from onega.kernels.pool.ranked import newcomer_ranked, pass_ranked
 from onega.kernels.pool.rates import advance, control_arrival
-from onega.kernels.structures.waiting_line import has_room
+from onega.kernels.structures.waiting_line import COUNT, has_room
 
 
 @kernel
@@ -49,7 +50,7 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
     for _ in range(rounds):
         if m.switches + 2 > state.log.size:
             return LOG_FULL
-        following = next_event(m, jobs, state.heap)
+        following = next_event(m, jobs, first_end(state))
         arriving = submitted_by(m, jobs, following)
         if arriving > 0 and own is None and not has_room(state.waiting, arriving):
             return QUEUE_FULL
@@ -60,7 +61,7 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
         # Ties by instant: completions, then submissions, then one pass. Ties by event:
         # submissions, then completions, and a pass after each single one; what was expected to
         # end now holds no processors at any of these passes.
-        ending = collect_due(m, state.heap, state.due)
+        ending = collect_due(state)
         released = 0 if by_instant else release_expected(state, ending)
         ended = 0
         while True:
@@ -95,7 +96,7 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
                     result = pass_keyed(state, own)
                     if result != MORE:
                         return result
-            if m.arrived - m.departed == m.running:
+            if state.waiting.state[COUNT] == 0:
                 m.known_waiting = 0.0  # nothing is left of rounding
             if by_instant:
                 break

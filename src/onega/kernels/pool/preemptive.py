@@ -25,7 +25,7 @@ from onega.kernels.pool.engine import (
     WORKLOAD,
     Record,
     clock,
-    collect_due,
+    end_time,
     next_event,
     submitted_by,
 )
@@ -278,6 +278,29 @@ def _end(state: State, index: int) -> None:
 
 
 @part
+def _first_end(state: State) -> float:
+    """Return where the work clock stands at the next completion; ∞ if no job runs."""
+    return state.heap.entry[0].key if state.heap.size[0] > 0 else np.inf
+
+
+@part
+def _collect_due(state: State) -> int:
+    """Take the jobs that end now out of the heap, in the order in which they started."""
+    m, heap, due = state.machine[0], state.heap, state.due
+    count = 0
+    while end_time(m, _first_end(state)) <= m.now:
+        seq = heap.entry[0].seq
+        place = count
+        while place > 0 and due[place - 1].seq > seq:
+            due[place] = due[place - 1]
+            place -= 1
+        due[place].seq = seq
+        due[place].slot = heap_pop(heap)
+        count += 1
+    return count
+
+
+@part
 def _hold(state: State, ending: int) -> None:
     """Let the jobs that end now keep their processors until their turn."""
     line = state.line[0]
@@ -298,10 +321,10 @@ def run_preemptive(state: State, rounds: int) -> int:
     for _ in range(rounds):
         if m.switches + 2 > state.log.size or m.pieces + state.due.size > state.pieces.size:
             return LOG_FULL
-        following = next_event(m, jobs, state.heap)
+        following = next_event(m, jobs, _first_end(state))
         if not advance(m, state.levels, state.log, state.ends, following):
             return DONE if m.departed == jobs.size else STUCK
-        ending = collect_due(m, state.heap, state.due)
+        ending = _collect_due(state)
         _hold(state, ending)
         ended = 0
         while True:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onega.kernels.jit import by_reference, kernel, part
+from onega.kernels.jit import compiled, part
 from onega.kernels.pool.engine import (
     BLOCKING,
     FIXED,
@@ -14,21 +14,26 @@ from onega.kernels.pool.engine import (
     WORKLOAD,
     Record,
     clock,
+    end_time,
 )
 from onega.kernels.pool.rates import control_departure, count_running, uncount_running
 from onega.kernels.records import REAL, WHOLE, record
-from onega.kernels.structures.heap import Heap, heap_push
+from onega.kernels.structures.ends import ends_pop, ends_push
+from onega.kernels.structures.heap import Heap
 from onega.kernels.structures.profile import Profile, profile_room
 from onega.kernels.structures.sorted_runs import Runs, runs_add, runs_take
-from onega.kernels.structures.waiting_line import Waiting, waiting_add
-from onega.kernels.types import Floats, Ints, Records
+from onega.kernels.structures.waiting_line import Waiting
+from onega.kernels.types import Floats, Records
 
-SLOT = record(
-    job=WHOLE,
+RUNNING = record(
+    end=REAL,
     expected=REAL,
-    spare=WHOLE,
+    seq=WHOLE,
+    job=WHOLE,
+    procs=WHOLE,
 )
-"""A running job sits in a slot: which one, when it is expected to end; a stack of spare slots."""
+"""A running job: the work clock at its end and at its expected end, the number of its start. All
+that is needed when it ends, so that nothing has to be looked up at random."""
 
 KEYED_JOB = record(
     job=WHOLE,
@@ -41,23 +46,22 @@ class State(NamedTuple):
     """Everything a loop needs; arrays only, so that it can stop and go on.
 
     ``machine``: one record of rules and counters; ``jobs`` with their starts and ends; ``levels``
-    of the rate and uniform ``draws`` (2j at job j's arrival, 2j+1 at its departure); ``heap``:
-    running slots by the work clock at their end; ``ends``: those that still count in W by their
-    known end (`onega.kernels.pool.workload`); ``runs``: processors by expected end;
-    ``waiting``: the queue of ranked orders, ``queue`` that of keyed ones; ``profile``: what
-    conservative backfilling has planned; ``due``: those that end now; ``log`` of changes of rate.
+    of the rate and uniform ``draws`` (2j at job j's arrival, 2j+1 at its departure); ``running``: a
+    heap by ``end``; ``ends``: running jobs that still count in W, by their known ends
+    (`onega.kernels.pool.rates`); ``runs``: processors by expected end; ``waiting``: the queue of
+    ranked orders, ``queue`` that of keyed ones; ``profile``: what conservative backfilling has
+    planned; ``due``: running jobs that end now; ``log`` of changes of rate.
     """
 
     machine: Records
     jobs: Records
     levels: Records
     draws: Floats
-    heap: Heap
+    running: Records
     ends: Heap
     runs: Runs
     waiting: Waiting
     profile: Profile
-    slots: Records
     queue: Records
     due: Records
     log: Records
@@ -70,27 +74,50 @@ def has_plan_room(state: State, adding: int) -> bool:
     return changes <= profile_room(state.profile)
 
 
-@part
+@compiled
 def start_job(state: State, number: int) -> None:
     """Give a job its processors now."""
     m = state.machine[0]
     job = state.jobs[number]
     v = clock(m)
-    m.spare -= 1
-    slot = state.slots[m.spare].spare
-    state.slots[slot].job = number
-    heap_push(state.heap, slot, v + job.work, m.sequence)
+    expected = v + job.expect
+    at = state.running[ends_push(state.running, m.running, v + job.work)]
+    at.expected = expected
+    at.seq = m.sequence
+    at.job = number
+    at.procs = job.procs
+    m.running += 1
     m.sequence += 1
     m.free -= job.procs
-    m.running += 1
     job.start = m.now
     if m.backfill != BLOCKING:
-        expected = v + job.expect
-        state.slots[slot].expected = expected
         runs_add(state.runs, expected, job.procs)
     if m.control == WORKLOAD:
         m.known_waiting -= job.expect
-        count_running(m, state.ends, slot, v + job.expect)
+        count_running(m, state.ends, number, expected)
+
+
+@part
+def first_end(state: State) -> float:
+    """Return where the work clock stands at the next completion; ∞ if no job runs."""
+    return state.running[0].end if state.machine[0].running > 0 else np.inf
+
+
+@part
+def collect_due(state: State) -> int:
+    """Take the jobs that end now out of the heap, in the order in which they started."""
+    m, running, due = state.machine[0], state.running, state.due
+    count = 0
+    while m.running > 0 and end_time(m, running[0].end) <= m.now:
+        place = count
+        while place > 0 and due[place - 1].seq > running[0].seq:
+            due[place] = due[place - 1]
+            place -= 1
+        due[place] = running[0]
+        m.running -= 1
+        ends_pop(running, m.running)
+        count += 1
+    return count
 
 
 @part
@@ -107,54 +134,32 @@ def release_expected(state: State, ending: int) -> int:
     """
     released = 0
     for index in range(ending):
-        slot = state.due[index].slot
-        if ends_as_expected(state.jobs[state.slots[slot].job]):
-            free_processors(state, slot)
+        if ends_as_expected(state.jobs[state.due[index].job]):
+            free_processors(state, index)
             released += 1
     return released
 
 
 @part
-def free_processors(state: State, slot: int) -> None:
-    """Take the processors of the job in a slot back."""
-    m = state.machine[0]
-    procs = state.jobs[state.slots[slot].job].procs
-    m.free += procs
+def free_processors(state: State, index: int) -> None:
+    """Take the processors of a job that ends now back."""
+    m, ending = state.machine[0], state.due[index]
+    m.free += ending.procs
     m.shadow = -np.inf
     if m.backfill != BLOCKING:
-        runs_take(state.runs, state.slots[slot].expected, procs)
+        runs_take(state.runs, ending.expected, ending.procs)
 
 
-@part
+@compiled
 def end_job(state: State, index: int) -> None:
     """Let a job that has done its work leave, and decide on the rate."""
-    m = state.machine[0]
-    slot = state.due[index].slot
-    number = state.slots[slot].job
+    m, number = state.machine[0], state.due[index].job
     job = state.jobs[number]
     job.end = m.now
-    m.running -= 1
     m.departed += 1
-    state.slots[m.spare].spare = slot
-    m.spare += 1
     if m.ties == INSTANT or not ends_as_expected(job):
-        free_processors(state, slot)
+        free_processors(state, index)
     if m.control != FIXED:
         if m.control == WORKLOAD:
-            uncount_running(m, state.ends, slot)
+            uncount_running(m, state.ends, number)
         control_departure(m, state.levels, state.draws, state.log, number)
-
-
-@kernel
-def load(state: State, running: Ints, waiting: Ints) -> None:
-    """Fill an empty machine: jobs that run, in the order of their starts, and jobs that wait."""
-    state = by_reference(state)
-    m = state.machine[0]
-    now = m.now
-    for number in running:
-        m.now = state.jobs[number].start
-        start_job(state, number)
-    m.now = now
-    for number in waiting:
-        job = state.jobs[number]
-        waiting_add(state.waiting, job.rank, job.procs, job.expect)

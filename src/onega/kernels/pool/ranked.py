@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.jit import part
+from onega.kernels.jit import compiled, part
 from onega.kernels.pool.conservative import pass_conservative
 from onega.kernels.pool.engine import BLOCKING, CONSERVATIVE, EASY, EASY_2018, clock
 from onega.kernels.pool.processors import State, start_job
@@ -38,7 +38,7 @@ def pass_ranked(state: State) -> None:
         _pass_easy(state)
 
 
-@part
+@compiled
 def _pass_easy(state: State) -> None:
     """Start jobs in order until one doesn't fit; under EASY, backfill behind it.
 
@@ -68,7 +68,7 @@ def _pass_easy(state: State) -> None:
                 break
             if v + waiting.entry[index].expect > shadow:
                 extra -= waiting.entry[index].procs
-        number = state.jobs[waiting.entry[index].rank].at_rank
+        number = waiting.entry[index].job
         gone = waiting_take(waiting, place, index)
         if shadow != -np.inf:
             skip = 0 if gone else index % BLOCK
@@ -78,7 +78,7 @@ def _pass_easy(state: State) -> None:
     m.extra = extra
 
 
-@part
+@compiled
 def _pass_easy_2018(state: State) -> None:
     """Backfilling as Rumyantsev et al. (2018) print it, (13)–(15).
 
@@ -89,7 +89,7 @@ def _pass_easy_2018(state: State) -> None:
     v = clock(m)
     index = waiting_head(waiting)
     while waiting.state[COUNT] > 0 and waiting.entry[index].procs <= m.free:
-        number = state.jobs[waiting.entry[index].rank].at_rank
+        number = waiting.entry[index].job
         waiting_take(waiting, 0, index)
         start_job(state, number)
         index = waiting_head(waiting)
@@ -98,7 +98,7 @@ def _pass_easy_2018(state: State) -> None:
         candidates = Fit(UNBOUNDED, 0, v, np.nextafter(shadow, -np.inf))
         place, index = waiting_find(waiting, 0, 1, candidates)
         while place >= 0 and waiting.entry[index].procs <= m.free:
-            number = state.jobs[waiting.entry[index].rank].at_rank
+            number = waiting.entry[index].job
             skip = 0 if waiting_take(waiting, place, index) else index % BLOCK
             start_job(state, number)
             place, index = waiting_find(waiting, place, skip, candidates)
@@ -137,5 +137,5 @@ def newcomer_ranked(state: State, number: int, alone: bool) -> bool:  # noqa: FB
     if starts:
         start_job(state, number)
     else:
-        waiting_add(waiting, job.rank, job.procs, job.expect)
+        waiting_add(waiting, number, job.rank, job.procs, job.expect)
     return decided

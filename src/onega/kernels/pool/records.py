@@ -1,12 +1,22 @@
-"""From columns of jobs to the records of the general loops, in one pass."""
+"""From columns of jobs to the records of the loops, in one pass."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from onega.kernels.jit import kernel
-from onega.kernels.pool.easy import Columns
-from onega.kernels.types import Ints, Records
+from onega.kernels.types import Floats, Ints, Records
+
+
+class Columns(NamedTuple):
+    """Jobs by arrival: submission, work, what the scheduler knows of it, processors."""
+
+    submit: Floats
+    work: Floats
+    expect: Floats
+    procs: Ints
 
 
 @kernel
@@ -17,8 +27,6 @@ def fill_records(columns: Columns, at_rank: Ints, jobs: Records) -> None:
         jobs[i].work = columns.work[i]
         jobs[i].expect = columns.expect[i]
         jobs[i].procs = columns.procs[i]
-        jobs[i].at_rank = at_rank[i]
         jobs[i].start = np.nan
         jobs[i].end = np.nan
-    for i in range(jobs.size):
         jobs[at_rank[i]].rank = i

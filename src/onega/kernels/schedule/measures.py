@@ -1,7 +1,7 @@
 """Measures of a schedule, each in one pass over its columns.
 
 As array expressions they are dozens of small steps, each with an array of its own, and each gives
-Python's lock away and takes it back; this way they take half the time.
+Python's lock away and takes it back; this way they take half the time. Sums are left to NumPy.
 """
 
 from __future__ import annotations
@@ -15,13 +15,6 @@ from onega.kernels.types import Floats, Ints
 
 # Rows of the table that `measure_jobs` fills.
 WAIT, RESPONSE, SERVICE, SLOWDOWN, BOUNDED_SLOWDOWN = range(5)
-MEASURES = 5
-
-BLOCK = 128
-"""Up to so many values are added without being halved."""
-
-DEEPEST = 64
-"""Halvings that there can be."""
 
 
 class Times(NamedTuple):
@@ -77,91 +70,9 @@ class QueuedClock(NamedTuple):
     queued: Floats
 
 
-@part
-def _block_sum(values: Floats, first: int, count: int) -> float:
-    """Add at most `BLOCK` values, in eight sums."""
-    if count < 8:
-        total = -0.0
-        for i in range(first, first + count):
-            total += values[i]
-        return total
-    a, b, c, d = values[first], values[first + 1], values[first + 2], values[first + 3]
-    e, f, g, h = values[first + 4], values[first + 5], values[first + 6], values[first + 7]
-    last = first + count
-    i = first + 8
-    while i + 8 <= last:
-        a += values[i]
-        b += values[i + 1]
-        c += values[i + 2]
-        d += values[i + 3]
-        e += values[i + 4]
-        f += values[i + 5]
-        g += values[i + 6]
-        h += values[i + 7]
-        i += 8
-    total = ((a + b) + (c + d)) + ((e + f) + (g + h))
-    while i < last:
-        total += values[i]
-        i += 1
-    return total
-
-
 @kernel
-def pairwise_sum(values: Floats, count: int) -> float:
-    """Add the first ``count`` values in the order of `numpy.sum`: the same bits.
-
-    Halves are added by themselves, so that the error grows as the logarithm of the number of values
-    (Higham 1993). Not by recursion: numba can't keep recursive functions in its cache.
-    """
-    if count == 0:
-        return 0.0
-    first, size = np.zeros(DEEPEST, np.int64), np.zeros(DEEPEST, np.int64)
-    halves, left = np.zeros(DEEPEST, np.int64), np.zeros(DEEPEST)
-    size[0] = count
-    depth, total = 0, 0.0
-    while depth >= 0:
-        if size[depth] > BLOCK:
-            half = size[depth] // 2
-            half -= half % 8
-            halves[depth] = 1
-            first[depth + 1], size[depth + 1] = first[depth], half
-            depth += 1
-            continue
-        total = _block_sum(values, first[depth], size[depth])
-        depth -= 1
-        while depth >= 0 and halves[depth] == 2:
-            total = left[depth] + total
-            depth -= 1
-        if depth >= 0:
-            done = size[depth + 1]
-            left[depth], halves[depth] = total, 2
-            first[depth + 1], size[depth + 1] = first[depth] + done, size[depth] - done
-            depth += 1
-    return total
-
-
-@kernel
-def mean_measures(table: Floats, means: Floats) -> None:
-    """Take the mean of every row; of slowdowns, of those that are known. NaN if there are none."""
-    size = table.shape[1]
-    for row in range(MEASURES):
-        values, count = table[row], size
-        if row == SLOWDOWN:
-            known = np.empty(size)
-            count = 0
-            for i in range(size):
-                known[count] = values[i]
-                count += values[i] == values[i]
-            values = known
-        means[row] = pairwise_sum(values, count) / count if count else np.nan
-
-
-@kernel
-def measure_jobs(times: Times, bound: float, table: Floats, means: Floats) -> None:
-    """Fill in wait, response, service, slowdown and bounded slowdown, a row of ``table`` each.
-
-    And their means: see `mean_measures`.
-    """
+def measure_jobs(times: Times, bound: float, table: Floats) -> None:
+    """Fill in wait, response, service, slowdown and bounded slowdown, a row of ``table`` each."""
     for i in range(times.submit.size):
         response = times.end[i] - times.submit[i]
         service = times.service[i]
@@ -172,12 +83,11 @@ def measure_jobs(times: Times, bound: float, table: Floats, means: Floats) -> No
         # As written: NaN, of a job that didn't start, stays NaN.
         bounded = response / (bound if service < bound else service)
         table[BOUNDED_SLOWDOWN, i] = 1.0 if bounded < 1.0 else bounded
-    mean_measures(table, means)
 
 
 @kernel
-def total_times(some: Stretches, here: Presence, run: Window) -> tuple[float, float, float]:
-    """Return Σ procs·τ and Σ τ over stretches, and Σ τ over jobs present; τ: time in the window."""
+def times_within(some: Stretches, here: Presence, run: Window) -> tuple[Floats, Floats, Floats]:
+    """Return procs·τ and τ of stretches, and τ of jobs present; τ: time in the window."""
     area, length = np.empty(some.since.size), np.empty(some.since.size)
     for i in range(area.size):
         length[i] = max(0.0, min(some.until[i], run.last) - max(some.since[i], run.first))
@@ -186,20 +96,7 @@ def total_times(some: Stretches, here: Presence, run: Window) -> tuple[float, fl
     for i in range(present.size):
         stay = min(here.left[i], run.last) - max(here.came[i], run.first)
         present[i] = max(0.0, stay)
-    return (
-        pairwise_sum(area, area.size),
-        pairwise_sum(length, length.size),
-        pairwise_sum(present, present.size),
-    )
-
-
-@kernel
-def weighted_sum(weights: Ints, values: Floats) -> float:
-    """Return Σ weight·value."""
-    product = np.empty(values.size)
-    for i in range(values.size):
-        product[i] = weights[i] * values[i]
-    return pairwise_sum(product, product.size)
+    return area, length, present
 
 
 @part
@@ -276,17 +173,17 @@ def _queued_at(line: QueuedClock, before: Ints, clock: float, scale: float) -> f
 
 
 @kernel
-def queued_areas(some: Stretches, waits: Waits, rate: Rate) -> tuple[float, float]:
-    """Return U = ∫ R·1{a job waits} over all waits, and Σ procs·(U(until) − U(since)).
+def queued_areas(some: Stretches, waits: Waits, rate: Rate) -> tuple[float, Floats]:
+    """Return U = ∫ R·1{a job waits} over all waits, and procs·(U(until) − U(since)) of stretches.
 
-    The second is what the processors of the stretches did, or could do, while a job waited.
+    The second is what their processors did, or could do, while a job waited.
     """
     some, rate = by_reference(some), by_reference(rate)
     made = _queued_clock(by_reference(waits), rate)
     line = by_reference(made)
     size = line.clock.size
     if size == 0:
-        return 0.0, 0.0
+        return 0.0, np.zeros(0)
     # Breakpoints before each of as many equal parts of the axis: nearly where a search ends.
     first = line.clock[0]
     scale = (size - 1) / (line.clock[size - 1] - first)
@@ -303,4 +200,4 @@ def queued_areas(some: Stretches, waits: Waits, rate: Rate) -> tuple[float, floa
         here = _queued_at(line, before, until, scale) - _queued_at(line, before, since, scale)
         product[i] = some.procs[i] * here
     # From what was made, not from the view: it has to live until here.
-    return made.queued[size - 1], pairwise_sum(product, product.size)
+    return made.queued[size - 1], product

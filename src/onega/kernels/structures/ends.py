@@ -34,8 +34,9 @@ def ends_pop(heap: Records, size: int) -> None:
         child = 2 * place + 1
         if child >= size:
             break
-        if child + 1 < size and heap[child + 1].end < heap[child].end:
-            child += 1
+        if child + 1 < size:
+            # Which child is earlier is a toss-up: computed, not branched on.
+            child += heap[child + 1].end < heap[child].end
         if end <= heap[child].end:
             break
         heap[place] = heap[child]

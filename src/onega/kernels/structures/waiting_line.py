@@ -26,7 +26,7 @@ UNBOUNDED = 2**62
 COUNT, USED = 0, 1
 
 
-ENTRY = record(rank=WHOLE, procs=WHOLE, expect=REAL, width=WHOLE)
+ENTRY = record(rank=WHOLE, procs=WHOLE, expect=REAL, width=WHOLE, job=WHOLE)
 BLOCKS = record(filled=WHOLE, stale=WHOLE, fewest=WHOLE, order=WHOLE, spare=WHOLE)
 
 
@@ -171,7 +171,7 @@ def _block_for(waiting: Waiting, rank: int) -> int:
 
 
 @part
-def waiting_add(waiting: Waiting, rank: int, procs: int, expect: float) -> None:
+def waiting_add(waiting: Waiting, job: int, rank: int, procs: int, expect: float) -> None:
     """Let a job wait; see `has_room`."""
     block = _block_for(waiting, rank)
     size = waiting.block[block].filled
@@ -179,10 +179,12 @@ def waiting_add(waiting: Waiting, rank: int, procs: int, expect: float) -> None:
     while index > block * BLOCK and waiting.entry[index - 1].rank > rank:
         index -= 1
     shift(waiting.entry, index + 1, index, block * BLOCK + size - index)
-    waiting.entry[index].rank = rank
-    waiting.entry[index].procs = procs
-    waiting.entry[index].expect = expect
-    waiting.entry[index].width = width_class(procs)
+    entry = waiting.entry[index]
+    entry.job = job
+    entry.rank = rank
+    entry.procs = procs
+    entry.expect = expect
+    entry.width = width_class(procs)
     waiting.block[block].filled = size + 1
     waiting.state[COUNT] += 1
     _bound(waiting, block, procs, expect)

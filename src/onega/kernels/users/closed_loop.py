@@ -28,11 +28,10 @@ from onega.kernels.pool.engine import (
     STUCK,
     WORKLOAD,
     Record,
-    collect_due,
     end_time,
 )
 from onega.kernels.pool.keyed import newcomer_keyed, pass_keyed
-from onega.kernels.pool.processors import State, end_job, has_plan_room
+from onega.kernels.pool.processors import State, collect_due, end_job, first_end, has_plan_room
 from onega.kernels.pool.ranked import newcomer_ranked, pass_ranked
 from onega.kernels.pool.rates import advance, control_arrival
 from onega.kernels.records import REAL, WHOLE, record
@@ -173,7 +172,6 @@ def _submit(crowd: Crowd, m: Record, line: int, waiting: int, jobs: Records) -> 
             _react(crowd, line, queue, busy, job)
     job.submit = m.now
     job.rank = m.arrived
-    job.at_rank = m.arrived
     crowd.made[m.arrived] = line
     m.arrived += 1
     return True
@@ -240,9 +238,7 @@ def run_closed(state: State, crowd: Crowd, own: Any, rounds: int) -> int:  # noq
     for _ in range(rounds):
         if m.switches + 2 > state.log.size:
             return LOG_FULL
-        following = _next_submission(crowd)
-        if state.heap.size[0] > 0:
-            following = min(following, end_time(m, state.heap.entry[0].key))
+        following = min(_next_submission(crowd), end_time(m, first_end(state)))
         most = _most_coming(crowd, following)
         if own is None and not has_room(state.waiting, most):
             return QUEUE_FULL
@@ -250,11 +246,10 @@ def run_closed(state: State, crowd: Crowd, own: Any, rounds: int) -> int:  # noq
             return PLAN_FULL
         if not advance(m, state.levels, state.log, state.ends, following):
             return DONE if m.departed == m.arrived else STUCK
-        ending = collect_due(m, state.heap, state.due)
+        ending = collect_due(state)
         for index in range(ending):
-            number = state.slots[state.due[index].slot].job
             end_job(state, index)
-            _wake(crowd, crowd.made[number], m.now)
+            _wake(crowd, crowd.made[state.due[index].job], m.now)
         full = ending > 0
         first = m.arrived
         queued = state.waiting.state[COUNT]
@@ -281,7 +276,7 @@ def run_closed(state: State, crowd: Crowd, own: Any, rounds: int) -> int:  # noq
                 result = pass_keyed(state, own)
                 if result != MORE:
                     return result
-        if m.arrived - m.departed == m.running:
+        if state.waiting.state[COUNT] == 0:
             m.known_waiting = 0.0
         if _runs_away(crowd.rules[0], m.arrived):
             return RUNAWAY

@@ -17,7 +17,7 @@ from onega.core.types import Floats, Ints
 from onega.core.workload.report import Finding
 from onega.core.workload.workload import Workload
 from onega.kernels.machine import codes
-from onega.kernels.pool.easy import Columns
+from onega.kernels.pool.records import Columns
 from onega.simulation.machine import draws, groups
 from onega.simulation.machine.arrivals import Arrivals, RunInputs
 from onega.simulation.machine.caps import Capacity, capacity

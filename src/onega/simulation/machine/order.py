@@ -13,7 +13,7 @@ from onega.core.types import Floats, Ints
 from onega.core.workload.report import Finding
 from onega.core.workload.workload import Workload
 from onega.kernels.machine import codes
-from onega.kernels.pool.easy import Columns
+from onega.kernels.pool.records import Columns
 from onega.simulation.machine.groups import names_of, queue_levels
 from onega.simulation.machine.layout import Layout, order_code
 from onega.simulation.machine.shapes import row_of_job

@@ -13,7 +13,7 @@ from onega.kernels.machine.loop import load
 from onega.kernels.machine.loop import run as run_portion
 from onega.kernels.machine.state import Machine
 from onega.kernels.pool import engine
-from onega.kernels.pool.easy import Columns
+from onega.kernels.pool.records import Columns
 from onega.simulation.machine.memory import (
     make_machine,
     outcome,

@@ -15,28 +15,15 @@ from onega.core.policy import Policy, Priority
 from onega.core.rng import Rng
 from onega.core.types import Floats, Progress, Records
 from onega.kernels.pool import engine
-from onega.kernels.pool.easy import (
-    HEAD,
-    NEXT,
-    RUNNING,
-    TAIL,
-    Columns,
-    make_line,
-    make_running,
-    run_easy,
-)
 from onega.kernels.pool.loop import run
 from onega.kernels.pool.preemptive import run_preemptive
-from onega.kernels.pool.processors import State
+from onega.kernels.pool.records import Columns
 from onega.kernels.pool.recursion import Customers, concurrent, make_vector
 from onega.simulation.pool import setup
 from onega.simulation.priority import NO_FUNCTION, compile_priority, explain_bad_key
 
 PORTION_SECONDS = 0.1
 """How long compiled code runs before Python looks for Ctrl-C and reports progress."""
-
-EASY_PROCS = 1 << 14
-"""Up to this size the quick EASY kernel, which keeps expected ends in one array, is the quicker."""
 
 PORTION_JOBS = 1 << 20
 """Jobs per portion of the plain first-come-first-served recursion."""
@@ -79,17 +66,16 @@ class Task:
     def _outcome(self) -> Outcome:
         if self.policy.preemptive:
             return _run_preemptive(self)
-        if self._is_plain() and self.policy.backfill is None:
+        if self._is_plain():
             return _run_recursion(self)
-        if self._is_plain() and self.policy.backfill == "easy" and self.cluster.procs <= EASY_PROCS:
-            return _run_easy(self)
-        return _run_machine(self, setup.make_state(*self.prepare()))
+        return _run_machine(self)
 
     def _is_plain(self) -> bool:
-        """Whether jobs come in the order of arrival, at rate 1: there are quicker kernels then."""
+        """Whether jobs start in the order of arrival, at rate 1: the recursion is quicker then."""
         control = self.cluster.rates
         steady = control.kind == "none" and control.rates[0] == 1
-        return self.policy.order == "fcfs" and self.ties == "instant" and steady
+        in_order = self.policy.order == "fcfs" and self.policy.backfill is None
+        return in_order and self.ties == "instant" and steady
 
     def prepare(self) -> tuple[Records, Records, Records, Floats]:
         """Make what both loops take: machine, jobs, levels, draws."""
@@ -117,27 +103,6 @@ def _run_recursion(task: Task) -> Outcome:
     return Outcome(begin, begin + columns.work, begin)
 
 
-def _run_easy(task: Task) -> Outcome:
-    """First come, first served with EASY at rate 1; a long queue goes on in the general loop."""
-    columns, procs = task.columns, task.cluster.procs
-    running, line = make_running(task.size, procs), make_line()
-    count = np.array([0, 0, 0, 0, procs])
-    for rounds in portions():
-        reason = run_easy(columns, running, line, count, rounds)
-        if task.progress is not None:
-            task.progress(float(count[NEXT]) / task.size)
-        if reason == engine.DONE:
-            break
-        if reason == engine.QUEUE_FULL:
-            prepared = task.prepare()
-            prepared[1]["start"] = running.start
-            prepared[1]["end"] = running.start + columns.work
-            now = running.heap["job"][: count[RUNNING]]
-            queued = line["job"][count[HEAD] : count[TAIL]]
-            return _run_machine(task, setup.resume_state(prepared, int(count[NEXT]), now, queued))
-    return Outcome(running.start, running.start + columns.work, running.start)
-
-
 def _run_preemptive(task: Task) -> Outcome:
     state = setup.make_preemptive_state(*task.prepare())
     logs: list[tuple[Records, str, list[Records]]] = [
@@ -154,8 +119,8 @@ def _run_preemptive(task: Task) -> Outcome:
     return Outcome(jobs["start"], jobs["end"], state.service["since"], logs[0][2], logs[1][2])
 
 
-def _run_machine(task: Task, state: State) -> Outcome:
-    order = task.policy.order
+def _run_machine(task: Task) -> Outcome:
+    state, order = setup.make_state(*task.prepare()), task.policy.order
     own: Any = None
     if state.machine[0]["order"] == engine.KEYED:
         own = compile_priority(order) if isinstance(order, Priority) else NO_FUNCTION

@@ -14,9 +14,8 @@ from onega.core.rng import Rng, generator
 from onega.core.types import Floats, Ints, Records
 from onega.core.workload.workload import Workload
 from onega.kernels.pool import engine, preemptive
-from onega.kernels.pool.easy import Columns
-from onega.kernels.pool.processors import KEYED_JOB, SLOT, State, load
-from onega.kernels.pool.records import fill_records
+from onega.kernels.pool.processors import KEYED_JOB, RUNNING, State
+from onega.kernels.pool.records import Columns, fill_records
 from onega.kernels.structures.heap import make_heap
 from onega.kernels.structures.profile import grow_profile, make_profile
 from onega.kernels.structures.sorted_runs import make_runs
@@ -231,8 +230,6 @@ def make_machine(policy: Policy, cluster: Cluster, jobs: Records, *, ties: str) 
     """Make the record of rules and counters: the empty machine at the first submission."""
     machine = np.zeros(1, engine.MACHINE)
     control = cluster.rates
-    # With ties by event, jobs may start on processors of jobs whose own events are still to come.
-    at_once = cluster.procs if ties == "instant" else 2 * cluster.procs
     for name, value in (
         ("order", order_code(policy)),
         ("backfill", BACKFILL_CODES[policy.backfill]),
@@ -246,7 +243,6 @@ def make_machine(policy: Policy, cluster: Cluster, jobs: Records, *, ties: str) 
         ("rate", control.rates[0]),
         ("free", cluster.procs),
         ("shadow", -np.inf),
-        ("spare", min(jobs.size, at_once)),
     ):
         machine[name] = value
     return machine
@@ -270,8 +266,7 @@ def make_draws(control: RateControl, jobs: int, rng: Rng) -> Floats:
 def make_state(machine: Records, jobs: Records, levels: Records, draws: Floats) -> State:
     """Make the empty machine of the non-preemptive orders."""
     rules = machine[0]
-    slots = np.zeros(int(rules["spare"]), SLOT)
-    slots["spare"] = np.arange(slots.size)[::-1]
+    most = min(jobs.size, int(rules["procs"]))  # that can run at once
     conservative = rules["backfill"] == engine.CONSERVATIVE
     keyed = jobs.size if rules["order"] == engine.KEYED else 0
     return State(
@@ -279,14 +274,13 @@ def make_state(machine: Records, jobs: Records, levels: Records, draws: Floats) 
         jobs,
         levels,
         draws,
-        make_heap(slots.size),
-        make_heap(slots.size if rules["control"] == engine.WORKLOAD else 0),
-        make_runs(slots.size if rules["backfill"] != engine.BLOCKING else 0),
+        np.zeros(most + 1, RUNNING),
+        make_heap(jobs.size if rules["control"] == engine.WORKLOAD else 0),
+        make_runs(most if rules["backfill"] != engine.BLOCKING else 0),
         make_waiting(min(jobs.size, QUEUE_ROOM), int(jobs["procs"].max())),
         make_profile(min(jobs.size, QUEUE_ROOM) if conservative else 0),
-        slots,
         np.zeros(keyed, KEYED_JOB),
-        np.zeros(slots.size, engine.DUE),
+        np.zeros(most, RUNNING),
         np.zeros(LOG_ROOM, engine.SWITCH),
     )
 
@@ -301,24 +295,11 @@ def grow_state(state: State, reason: int) -> State:
     return state
 
 
-def resume_state(
-    prepared: tuple[Records, Records, Records, Floats], arrived: int, running: Ints, waiting: Ints
-) -> State:
-    """Make a machine in the middle of a run: jobs that have arrived, that run and that wait."""
-    state = make_state(*prepared)
-    machine, jobs = state.machine, state.jobs
-    by_start = running[np.lexsort((running, jobs["start"][running]))]
-    machine["arrived"] = arrived
-    machine["departed"] = arrived - running.size - waiting.size
-    load(state, by_start, np.ascontiguousarray(waiting))
-    return state
-
-
 def make_preemptive_state(
     machine: Records, jobs: Records, levels: Records, draws: Floats
 ) -> preemptive.State:
     """Make the empty machine of the preemptive orders."""
-    slots = int(machine[0]["spare"])
+    most = min(jobs.size, int(machine[0]["procs"]))  # that can run at once
     service = np.zeros(jobs.size, preemptive.SERVICE)
     service["left"] = jobs["work"]
     service["known"] = jobs["expect"]
@@ -335,7 +316,7 @@ def make_preemptive_state(
         make_heap(jobs.size),
         make_heap(jobs.size if machine[0]["control"] == engine.WORKLOAD else 0),
         make_heap(jobs.size),
-        np.zeros(slots, engine.DUE),
+        np.zeros(most, engine.DUE),
         np.zeros(LOG_ROOM, engine.SWITCH),
-        np.zeros(LOG_ROOM + slots, engine.PIECE),
+        np.zeros(LOG_ROOM + most, engine.PIECE),
     )
