@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 import polars as pl
 from fastapi import APIRouter, Query, Response
-from fastapi.responses import FileResponse, JSONResponse
+from fastapi.responses import JSONResponse
 
 from onega.core.errors import SimulationError
 from onega.core.policy import Policy
@@ -141,10 +141,7 @@ async def download_run(
         name = download_name(item, ".swf")
         return await downloads.swf(lambda: _as_swf(broker, item), name, broker)
     path = broker.file(item, "jobs.parquet" if table == "jobs" else "system.parquet")
-    name = download_name(item, f"-{table}.{format}")
-    if format == "parquet":
-        return FileResponse(path, filename=name)
-    return downloads.table(path, name)
+    return downloads.table(path, download_name(item, f"-{table}.{format}"), format)
 
 
 def _as_swf(broker: JobBroker, item: Item) -> Workload:
