@@ -238,8 +238,7 @@ def log_figure(broker: Broker, id: ItemId, figure: str) -> Response:
 def figure_of(broker: JobBroker, kind: Kind, id: str, figure: str) -> Response:
     """Answer with a figure of an item, if it is among those that it has."""
     item = broker.done(kind, id)
-    assert item.result is not None
-    names = list(item.result["figures"])
+    names = list(item.numbers["figures"])
     if figure not in names:
         raise MissingError(f"no figure {figure[:40]!r}; {suggest(figure[:40], names)}")
     known = names[names.index(figure)]  # our own word for it, not the request's

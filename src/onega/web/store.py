@@ -81,6 +81,11 @@ class Item:
     task: str = ""
     size: int = 0
 
+    @property
+    def numbers(self) -> Mapping[str, Any]:
+        """The result of an item that is done; nothing of another."""
+        return self.result or {}
+
 
 class Store:
     """All items, in memory and on disk; safe to use from several threads."""
