@@ -27,7 +27,7 @@ from onega.web import downloads, job_broker, sharing
 from onega.web.settings import GIB, MIB, Settings
 from onega.web.store import Store
 from onega.web.worker import COMPILING, Teller
-from onega.web.workers import Task, _Process
+from onega.web.workers import Task, Workers, _Process
 
 PATIENCE = 60.0
 
@@ -511,6 +511,26 @@ class TestWorkers:
             {"compiling": True, "stage": COMPILING},
             {"compiling": False, "stage": "simulating"},
         ]
+
+    def test_a_task_that_can_not_be_followed_leaves_nothing_to_the_next(self, tmp_path):
+        workers = Workers(Settings(state=tmp_path, workers=1))
+        heard = queue.SimpleQueue()
+
+        def refuse(message):
+            if message.get("stage") == "drawing jobs":
+                raise OSError(errno.ENOSPC, "no room")
+            heard.put(message)
+
+        asked = {"model": "lublin", "seed": 1, "name": "x"}
+        workers.submit(Task("sample", tmp_path, {**asked, "jobs": 100}, refuse))
+        workers.submit(Task("sample", tmp_path, {**asked, "jobs": 50}, heard.put))
+        ends = []
+        while len(ends) < 2:
+            message = heard.get(timeout=PATIENCE)
+            ends += [message] if message.keys() & {"result", "error"} else []
+        workers.close()
+        assert ends[0] == {"error": "this can't be done now: no room"}
+        assert ends[1]["result"]["jobs"] == 50
 
     def test_nobody_waits_for_the_warming_up(self, make_client, tmp_path):
         page = make_client(tmp_path)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 import anyio
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from fastapi.responses import FileResponse, JSONResponse
+from fastapi.responses import JSONResponse
 
 from onega import __version__
 from onega.core.errors import ModelError, TraceError, suggest
@@ -238,8 +238,7 @@ def log_figure(broker: Broker, id: ItemId, figure: str) -> Response:
 def figure_of(broker: JobBroker, kind: Kind, id: str, figure: str) -> Response:
     """Answer with a figure of an item, if it is among those that it has."""
     item = broker.done(kind, id)
-    assert item.result is not None
-    names = list(item.result["figures"])
+    names = list(item.numbers["figures"])
     if figure not in names:
         raise MissingError(f"no figure {figure[:40]!r}; {suggest(figure[:40], names)}")
     known = names[names.index(figure)]  # our own word for it, not the request's
@@ -252,11 +251,9 @@ async def download_log(broker: Broker, id: ItemId, format: LogFormat = "swf") ->
     item = broker.done("logs", id)
     path = broker.file(item, "jobs.parquet")
     name = download_name(item, f".{format}")
-    if format == "parquet":
-        return FileResponse(path, filename=name)
-    if format == "csv":
-        return downloads.table(path, name)
-    return await downloads.swf(lambda: read(path, "parquet"), name, broker)
+    if format == "swf":
+        return await downloads.swf(lambda: read(path, "parquet"), name, broker)
+    return downloads.table(path, name, format)
 
 
 @router.post("/models", tags=["models"], status_code=202, response_model=ItemAnswer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query
@@ -48,25 +49,26 @@ def add_routes(kind: Kind) -> None:
         broker.remove(kind, id)
 
     some = "" if kind == "logs" else "; of one log, if it is named"
-    listing, tags = every if kind == "logs" else of_log, [kind]
+    listing = every if kind == "logs" else of_log
+    tags: list[str | Enum] = [kind]
     router.get(
         f"/{kind}",
         name=kind,
-        tags=tags,  # type: ignore[arg-type]
+        tags=tags,
         response_model=list[ItemAnswer],
         description=f"List the {kind}, the newest first{some}.",
     )(listing)
     router.get(
         f"/{kind}/{{id}}",
         name=f"one_{one}",
-        tags=tags,  # type: ignore[arg-type]
+        tags=tags,
         response_model=ItemAnswer,
         description=f"Return a {one}: how far it is, then {RESULTS[kind]}.",
     )(get)
     router.delete(
         f"/{kind}/{{id}}",
         name=f"delete_{one}",
-        tags=tags,  # type: ignore[arg-type]
+        tags=tags,
         status_code=204,
         description=f"Delete a {one}; {LEFT[kind]}.",
     )(delete)

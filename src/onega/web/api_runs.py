@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 import polars as pl
 from fastapi import APIRouter, Query, Response
-from fastapi.responses import FileResponse, JSONResponse
+from fastapi.responses import JSONResponse
 
 from onega.core.errors import SimulationError
 from onega.core.policy import Policy
@@ -62,28 +62,25 @@ def run(broker: Broker, given: schemas.RunRequest) -> dict[str, Any]:
     """Simulate a log under a policy; ask for the run until it is done."""
     source = broker.done("logs", given.log)
     asked = given.model_dump()
-    assert source.result is not None
     _check(broker, asked, source)
     return shown(broker.place("simulate", "runs", given.name or _called(asked, source), asked))
 
 
 def _check(broker: JobBroker, asked: dict[str, Any], source: Item) -> None:
     """Refuse at once what the simulation would refuse later."""
-    assert source.result is not None
     if asked["policy"] == "observed":
-        if not source.result["waits"]:
+        if not source.numbers["waits"]:
             raise SimulationError(
                 "the log has no waits, so it doesn't tell what happened; simulate"
             )
         return
     Policy.parse(asked["policy"])
-    broker.check_machine(asked, source.result["procs"])
+    broker.check_machine(asked, source.numbers["procs"])
 
 
 def _called(asked: dict[str, Any], source: Item) -> str:
-    assert source.result is not None
     name = str(asked["policy"])
-    if asked["procs"] and asked["procs"] != source.result["procs"]:
+    if asked["procs"] and asked["procs"] != source.numbers["procs"]:
         name += f", {asked['procs']:,} processors"
     if asked["cluster"]:
         name += ", machine as described"
@@ -117,9 +114,8 @@ def window(
     Few jobs come one by one; of many comes how busy each cell of a grid is.
     """
     item = broker.done("runs", id)
-    assert item.result is not None
-    first = item.result["begin"] if begin is None else begin
-    last = item.result["end"] if end is None else end
+    first = item.numbers["begin"] if begin is None else begin
+    last = item.numbers["end"] if end is None else end
     # Numbers beyond 10¹⁵ s leave no room for seconds between them.
     if not (abs(first) < 1e15 and abs(last) < 1e15 and last - first > 1e-6):
         raise SimulationError(
@@ -141,10 +137,7 @@ async def download_run(
         name = download_name(item, ".swf")
         return await downloads.swf(lambda: _as_swf(broker, item), name, broker)
     path = broker.file(item, "jobs.parquet" if table == "jobs" else "system.parquet")
-    name = download_name(item, f"-{table}.{format}")
-    if format == "parquet":
-        return FileResponse(path, filename=name)
-    return downloads.table(path, name)
+    return downloads.table(path, download_name(item, f"-{table}.{format}"), format)
 
 
 def _as_swf(broker: JobBroker, item: Item) -> Workload:
@@ -190,7 +183,7 @@ def shared_jobs(broker: JobBroker, items: list[Item]) -> list[pl.DataFrame] | No
     What was observed and what was simulated may be of different jobs of a log: then of those that
     all runs have. Where a window was asked for, of those submitted in it.
     """
-    given = any((item.result or {}).get("window") == "given" for item in items)
+    given = any(item.numbers.get("window") == "given" for item in items)
     one_log = len(items) > 1 and len({item.request["log"] for item in items}) == 1
     if not (given or one_log):
         return None
@@ -218,7 +211,7 @@ def _beside_observed(items: list[Item], tables: list[pl.DataFrame] | None) -> It
 
 def _in_window(jobs: pl.DataFrame, item: Item) -> pl.DataFrame:
     """Return the jobs submitted in the window that was asked for; all, if none was."""
-    result = item.result or {}
+    result = item.numbers
     if result.get("window") != "given":
         return jobs
     window = Window(result["window_start"], result["window_end"])
@@ -228,7 +221,7 @@ def _in_window(jobs: pl.DataFrame, item: Item) -> pl.DataFrame:
 def comparison_notes(items: list[Item], tables: list[pl.DataFrame] | None) -> list[str]:
     """Say over which jobs and which time a comparison is."""
     notes = []
-    results = [item.result or {} for item in items]
+    results = [item.numbers for item in items]
     if tables is not None:
         some = [count_of(number, "job") for number in dict.fromkeys(one.height for one in tables)]
         given = any(one.get("window") == "given" for one in results)
@@ -262,7 +255,7 @@ def compared(items: list[Item], tables: list[pl.DataFrame] | None = None) -> lis
     the mean wait has intervals, and only over all jobs of a run. What was observed is neither
     changed nor beaten: a simulator knows less that holds jobs up.
     """
-    results = [dict(item.result or {}) for item in items]
+    results = [dict(item.numbers) for item in items]
     if tables is not None:
         results = [one | means_of(table) for one, table in zip(results, tables, strict=True)]
     rows = []
@@ -297,7 +290,7 @@ def compared(items: list[Item], tables: list[pl.DataFrame] | None = None) -> lis
 def _surely_least(items: list[Item], key: str) -> int | None:
     """Return the simulation whose interval ends below where all others' begin; None without one."""
     ends: dict[int, tuple[Any, Any]] = {
-        place: ((item.result or {}).get(f"{key}_low"), (item.result or {}).get(f"{key}_high"))
+        place: (item.numbers.get(f"{key}_low"), item.numbers.get(f"{key}_high"))
         for place, item in enumerate(items)
         if not _observed(item)
     }

@@ -91,8 +91,7 @@ def _source(broker: JobBroker, log: str | None, text: str | None) -> tuple[Any, 
     if log is None:
         return _within(Widths.parse(str(text))), {}
     item = broker.done("logs", log)
-    assert item.result is not None
-    law = item.result["law"]
+    law = item.numbers["law"]
     if law is None:
         raise QueueingError(
             f"{item.name} has no jobs with a width, a run time and gaps between them"
@@ -100,7 +99,7 @@ def _source(broker: JobBroker, log: str | None, text: str | None) -> tuple[Any, 
     name = f"log {item.name}"
     table = pl.read_parquet(broker.file(item, LAW))
     widths = _within(Widths(table["width"].to_numpy(), table["prob"].to_numpy(), name))
-    facts = {**law, "procs": item.result["procs"]}
+    facts = {**law, "procs": item.numbers["procs"]}
     usable = broker.file(item, USABLE)
     if usable.exists():
         from onega.experiment.stability.usable_curve import UsableCurve

@@ -10,10 +10,11 @@ from typing import IO, Final, cast
 import anyio
 import polars as pl
 from fastapi import Response
-from fastapi.responses import StreamingResponse
+from fastapi.responses import FileResponse, StreamingResponse
 
 from onega.core.workload.workload import Workload
 from onega.web.job_broker import JobBroker
+from onega.web.schemas import TableFormat
 
 ROWS: Final = 16_384
 """Rows of a table that are written at a time."""
@@ -28,8 +29,10 @@ def attachment(name: str) -> dict[str, str]:
     return {"content-disposition": f'attachment; filename="{name}"'}
 
 
-def table(path: Path, name: str) -> Response:
-    """Answer with a Parquet file's table as CSV."""
+def table(path: Path, name: str, format: TableFormat) -> Response:
+    """Answer with a Parquet file's table: as it is, or as CSV."""
+    if format == "parquet":
+        return FileResponse(path, filename=name)
     return StreamingResponse(_csv(path), media_type="text/csv", headers=attachment(name))
 
 

@@ -182,11 +182,10 @@ class JobBroker:
 
     def picture(self, run: Item) -> Picture:
         """Return a run's tables, from memory if they were looked at lately."""
-        assert run.result is not None
         with self._lock:
             if run.id not in self._pictures:
-                made = Picture(self.store.folder(run), int(run.result["procs"]))
-                self._pictures[run.id] = int(run.result["jobs"]), made
+                made = Picture(self.store.folder(run), int(run.numbers["procs"]))
+                self._pictures[run.id] = int(run.numbers["jobs"]), made
             self._pictures.move_to_end(run.id)
             while len(self._pictures) > PICTURES or (
                 len(self._pictures) > 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -27,7 +28,7 @@ from onega.core.units import (
 from onega.web import api, api_runs, form
 from onega.web.api import Broker, ItemId
 from onega.web.job_broker import JobBroker
-from onega.web.store import Item, Kind
+from onega.web.store import Kind
 
 HERE: Final = Path(__file__).parent
 PLOTLY: Final = Path(str(files("plotly") / "package_data" / "plotly.min.js"))
@@ -137,23 +138,19 @@ def plotly() -> Response:
 @router.get("/")
 def home(request: Request, broker: Broker) -> Response:
     """Show the logs, and how to get one."""
-    logs = broker.store.list("logs")
     return _page(
         request,
         "home.html",
-        logs=logs,
-        runs=_runs_by_log(broker.store.list("runs")),
+        logs=broker.store.list("logs"),
+        runs=_runs_by_log(broker),
         limit=broker.settings.upload,
         nearly_full=broker.store.used > NEARLY_FULL * broker.store.most,
         formats=api.FORMATS,
     )
 
 
-def _runs_by_log(runs: list[Item]) -> dict[str, int]:
-    counted: dict[str, int] = {}
-    for run in runs:
-        counted[run.request["log"]] = counted.get(run.request["log"], 0) + 1
-    return counted
+def _runs_by_log(broker: JobBroker) -> Counter[str]:
+    return Counter(run.request["log"] for run in broker.store.list("runs"))
 
 
 @router.get("/storage")
@@ -184,7 +181,7 @@ def fragment(request: Request, broker: Broker, kind: Kind, log: str | None = Non
     items = broker.store.list(kind, log=log)
     more: dict[str, Any] = {}
     if kind == "logs":
-        more = {"runs": _runs_by_log(broker.store.list("runs"))}
+        more = {"runs": _runs_by_log(broker)}
     if kind == "runs":
         more = {"logs": None if log else _log_names(broker)}
         items = items[::-1] if log else items

@@ -81,6 +81,11 @@ class Item:
     task: str = ""
     size: int = 0
 
+    @property
+    def numbers(self) -> Mapping[str, Any]:
+        """The result of an item that is done; nothing of another."""
+        return self.result or {}
+
 
 class Store:
     """All items, in memory and on disk; safe to use from several threads."""
@@ -138,8 +143,8 @@ class Store:
         FullError
             If all items together are as large as they may be, or the disk is full.
         """
-        new = Item(secrets.token_hex(8), kind, tidy(name), time.time(), dict(request), task=task)
-        item = replace(new, size=size)
+        id, asked = secrets.token_hex(8), dict(request)
+        item = Item(id, kind, tidy(name), time.time(), asked, task=task, size=size)
         if self.used + size > self.most:
             raise FullError(
                 f"logs and results take {_gigabytes(self.used)} of the {_gigabytes(self.most)} "

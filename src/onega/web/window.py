@@ -35,22 +35,22 @@ class Picture:
     @cached_property
     def pieces(self) -> dict[str, npt.NDArray[Any]]:
         """Rectangles by start: row, start, end, first, count."""
-        table = pl.read_parquet(self.folder / "pieces.parquet")
-        return {name: table[name].to_numpy() for name in table.columns}
+        return self._columns("pieces.parquet")
 
     @cached_property
     def jobs(self) -> dict[str, npt.NDArray[Any]]:
         """Of each job what a reader points at."""
         names = ["job", "submit", "start", "end", "wait", "procs"]
-        table = pl.read_parquet(self.folder / "jobs.parquet", columns=names)
-        return {name: table[name].to_numpy() for name in table.columns}
+        return self._columns("jobs.parquet", names)
 
     @cached_property
     def system(self) -> dict[str, npt.NDArray[Any]]:
         """Time, busy processors and waiting jobs after every event."""
-        names = ["time", "busy", "waiting"]
-        table = pl.read_parquet(self.folder / "system.parquet", columns=names)
-        return {name: table[name].to_numpy() for name in names}
+        return self._columns("system.parquet", ["time", "busy", "waiting"])
+
+    def _columns(self, file: str, names: list[str] | None = None) -> dict[str, npt.NDArray[Any]]:
+        table = pl.read_parquet(self.folder / file, columns=names)
+        return {name: table[name].to_numpy() for name in table.columns}
 
     def window(self, begin: float, end: float, columns: int, rows: int) -> dict[str, Any]:
         """Cut out [begin, end): rectangles or a grid, and busy and waiting for each column."""

@@ -40,7 +40,11 @@ class Busy(Exception):
 
 
 class Workers:
-    """A number of worker processes, started when there is something to do."""
+    """A number of worker processes, started when there is something to do.
+
+    Each has pipes of its own, so that its death concerns its task alone. The processes of a pool
+    share pipes and their locks: one that is killed while it sends a result holds up all others.
+    """
 
     def __init__(self, settings: Settings, *, tasks: int = TASKS_OF_ONE) -> None:
         """Take settings; a process is replaced after so many ``tasks``."""
@@ -91,6 +95,8 @@ class Workers:
                     process.run(task, self._closing)
                 except Exception as error:
                     # A full disk, no more processes: the next task may fare better.
+                    if process is not None:
+                        process.broken = True  # it may still be at this task
                     reason = getattr(error, "strerror", None) or type(error).__name__
                     with contextlib.suppress(Exception):
                         task.tell({"error": f"this can't be done now: {reason}"})

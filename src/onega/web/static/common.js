@@ -43,16 +43,17 @@ export function seconds(value) {
 export const jobs = (value) => `${count(value)} ${Math.round(value) === 1 ? "job" : "jobs"}`;
 export const count = (value) => Math.round(value).toLocaleString("en");
 
-// Runs a form's action; shows what went wrong where the form has its place for it.
-export function onSubmit(form, action) {
-  form.addEventListener("submit", async (event) => {
+// Runs the action of a form, or of any form inside of a place; shows what went wrong where the form has its place for it.
+export function onSubmit(place, action) {
+  place.addEventListener("submit", async (event) => {
     event.preventDefault();
+    const form = event.target;
     const message = form.querySelector(".message");
     const button = form.querySelector("button[type=submit]");
     message.textContent = "";
     button.disabled = true;
     try {
-      await action(new FormData(form));
+      await action(new FormData(form), form);
     } catch (error) {
       message.textContent = error.message;
     } finally {

@@ -112,9 +112,11 @@ export async function draw(place, figure) {
 addEventListener("themechange", () => { for (const [place, figure] of shown) draw(place, figure); });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("themechange")));
 
+// The answer is a figure, or has one.
 export async function show(place, url) {
   try {
-    await draw(place, await ask(url));
+    const answer = await ask(url);
+    await draw(place, answer.figure ?? answer);
   } catch (error) {
     place.textContent = error.message;
   }

@@ -87,16 +87,9 @@ if (runs) {
   });
 
   // Forms for sampling come and go with the list of models.
-  document.getElementById("model-list").addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const form = event.target;
-    const data = new FormData(form);
+  onSubmit(document.getElementById("model-list"), async (data, form) => {
     const load = number(data, "load");
-    try {
-      const item = await send(form.dataset.sample, { jobs: number(data, "jobs"), load: load === null ? null : load / 100 });
-      location.assign(`/logs/${item.id}`);
-    } catch (error) {
-      form.querySelector(".message").textContent = error.message;
-    }
+    const item = await send(form.dataset.sample, { jobs: number(data, "jobs"), load: load === null ? null : load / 100 });
+    location.assign(`/logs/${item.id}`);
   });
 }

@@ -213,12 +213,13 @@ class Clock {
   constructor(epoch, origin, zone) {
     this.epoch = epoch;
     this.origin = origin;
+    const parts = { hourCycle: "h23", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" };
+    this.zone = zone;
     try {
-      this.parts = new Intl.DateTimeFormat("en-GB", { timeZone: zone, hourCycle: "h23", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" });
-      this.zone = zone;
-    } catch {
-      this.parts = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", hourCycle: "h23", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+      this.parts = new Intl.DateTimeFormat("en-GB", { timeZone: zone, ...parts });
+    } catch { // a zone that this browser doesn't know
       this.zone = "UTC";
+      this.parts = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", ...parts });
     }
   }
 
@@ -261,9 +262,9 @@ class Clock {
   label(at, step) {
     if (this.epoch === null) return step >= 86400 ? `day ${Math.round(at / 86400)}` : `${Math.floor(at / 86400)} d ${new Date(1000 * (at % 86400)).toISOString().slice(11, 16)}`;
     const date = new Date(1000 * at);
-    if (step >= 86400) return new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", day: "numeric", month: "short", year: step >= 2592000 ? "numeric" : undefined }).format(date);
     const time = date.toISOString().slice(11, step < 60 ? 19 : 16);
-    return time === "00:00" ? new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", day: "numeric", month: "short" }).format(date) : time;
+    if (step < 86400 && time !== "00:00") return time;
+    return new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", day: "numeric", month: "short", year: step >= 2592000 ? "numeric" : undefined }).format(date);
   }
 }
 
