@@ -15,7 +15,7 @@ from onega.core.machine.laws import Draws, draw_durations
 from onega.core.machine.overheads import Overheads
 from onega.core.machine.queues import Multifactor
 from onega.core.policy import Policy
-from onega.core.types import Array, Floats, Ints
+from onega.core.types import Array, Flags, Floats, Ints
 from onega.core.workload.report import Finding
 from onega.core.workload.workload import Workload
 from onega.kernels.machine import codes
@@ -171,14 +171,14 @@ def prepare(
         begun=arrivals.start,
     )
     shapes = _without_done(shapes, arrivals)
-    after: Ints = np.full(len(jobs), -1)
-    think = np.zeros(len(jobs))
+    links: dict[str, Ints | Floats] = {}
     if given.dependencies:
-        after, think, missing = dependencies(jobs)
+        links["after"], links["think"], missing = dependencies(jobs)
         findings.append(missing)
+    by_clock = links["after"] < 0 if links else np.ones(len(jobs), bool)
     resolved = Resolved() if given.events is None else resolve(given.events, jobs, layout)
     submit = jobs.submissions
-    t0 = float(submit[after < 0][0])
+    t0 = float(submit[by_clock][0])
     if given.initial is not None:
         t0 = given.initial.time
     places, strays = _places(jobs, layout)
@@ -187,19 +187,19 @@ def prepare(
         longest = shapes.options.longest / min(machine.rates.rates)
         cap = capacity(layout, resolved.caps, jobs.meta, (t0, _horizon(submit, t0, longest)))
     shapes, misfits = _fit(jobs, layout, shapes, places, cap)
-    dependent = bool((after >= 0).any())
+    dependent = not by_clock.all()
     orders = tuple(order_of(policy, dependent=dependent) for policy in layout.policies)
     return Prepared(
         arrivals,
         machine,
         layout,
         shapes,
-        _jobs(arrivals, layout, shapes, places, orders, seed, after=after, think=think),
+        _jobs(arrivals, layout, shapes, places, orders, seed, **links),
         orders,
         places,
         resolved,
         cap,
-        _patience(given.patience, arrivals, after, seed),
+        _patience(given.patience, arrivals, by_clock, seed),
         t0,
         seed,
         (*strays, *misfits),
@@ -280,17 +280,19 @@ def _jobs(
         submit.size,
         submit=submit,
         partition=places.partition,
-        user=places.users.of_job,
         rank=ranks(layout.policies, orders, places.partition, queue_rank, columns),
-        queue_factor=factor,
         first_option=first,
         options=shapes.count,
-        start=arrivals.start,
-        saved=np.where(np.isnan(arrivals.start), 0.0, arrivals.done),
         **links,
     )
-    for number, of_job in enumerate(places.accounts.of_job.T, start=1):
-        jobs[f"limit_{number}"] = of_job
+    if arrivals.before:
+        jobs["start"] = arrivals.start
+        jobs["saved"] = np.where(np.isnan(arrivals.start), 0.0, arrivals.done)
+    if layout.has_multifactor:
+        jobs["user"], jobs["queue_factor"] = places.users.of_job, factor
+    if places.accounts.limits.size > 1:
+        for number, of_job in enumerate(places.accounts.of_job.T, start=1):
+            jobs[f"limit_{number}"] = of_job
     if layout.cluster.overheads is not None:
         laws = Overheads.of(layout.cluster.overheads)
         jobs["launch"] = draw_durations(laws.launch, jobs.size, seed, draws.LAUNCH)
@@ -299,7 +301,7 @@ def _jobs(
 
 
 def _patience(
-    law: Draws | None, arrivals: Arrivals, after: Ints, seed: SeedSequence
+    law: Draws | None, arrivals: Arrivals, by_clock: Flags, seed: SeedSequence
 ) -> Floats | None:
     """Draw when each job is cancelled if it still waits then: those submitted by the clock."""
     if law is None:
@@ -308,5 +310,5 @@ def _patience(
     due = submit + draw_durations(law, submit.size, seed, draws.PATIENCE)
     if arrivals.before:
         due[arrivals.row_of(np.arange(submit.size)) < arrivals.before] = np.nan
-    due[after >= 0] = np.nan
+    due[~by_clock] = np.nan
     return due
