@@ -301,9 +301,10 @@ def test_queues_rank_and_limit():
     )
     workload = log(procs=[2] * 5, queue=[1, 2, 2, 5, 1], user=[7, 7, 8, 9, None])
     made = problem(workload, cluster)
-    assert made.jobs["queue_factor"].tolist() == [0.25, 0, 0, 0, 0.25]
     assert made.jobs["rank"].tolist() == [2, 0, 1, 3, 4]
-    assert problem(workload, cluster, "xf").jobs["rank"].tolist() == [1, 0, 0, 1, 1]
+    weighed = problem(workload, cluster, "multifactor").jobs
+    assert weighed["rank"].tolist() == [1, 0, 0, 1, 1]
+    assert weighed["queue_factor"].tolist() == [0.25, 0, 0, 0, 0.25]
     accounts = np.array([made.jobs[f"limit_{k}"] for k in (1, 2, 3)]).T
     assert (accounts[:, 0] > 0).tolist() == [True, False, False, False, True]
     assert (accounts[:, 2] > 0).tolist() == [False, True, True, False, False]
