@@ -44,9 +44,9 @@ def measured(schedule: onega.Schedule) -> None:
 def on_a_machine(seed: int) -> None:
     problem = random_mixture(seed)
     outcome = run(problem)
-    first = problem.jobs.first_option
+    first = problem.jobs["first_option"]
     jobs = {
-        "submit": problem.jobs.submit,
+        "submit": problem.jobs["submit"],
         "runtime": problem.options.work[first],
         "procs": problem.options.procs[first],
         "estimate": problem.options.expect[first],
@@ -54,7 +54,7 @@ def on_a_machine(seed: int) -> None:
     cluster = onega.Cluster(int(problem.nodes.capacity[:, 0].sum()), power=POWER)
     if len(problem.rates.rates) > 1:
         cluster = onega.Cluster(cluster.procs)
-    rows = np.arange(problem.jobs.submit.size)
+    rows = np.arange(problem.jobs.size)
     run_of = (problem, outcome, rows)
     measured(make_schedule(onega.Workload(jobs), cluster, onega.Policy.parse("easy"), run_of))
 

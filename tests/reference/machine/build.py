@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import nan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onega.core.machine.cluster import RateControl
+from onega.core.machine.queues import Multifactor
 from onega.core.policy import KeyFunction
 from onega.kernels.machine import codes
+from onega.kernels.machine.state import EVENT, PARTITION, STATE_OF_SLEEP
 from onega.simulation.machine.problem import (
     Calendar,
-    JobRows,
-    Multifactor,
     Nodes,
     Options,
-    Partitions,
     Problem,
-    Sleep,
-    TableEvents,
+    make_jobs,
+    make_limits,
 )
 
 NO_LIMIT = 2**40
@@ -42,13 +41,22 @@ KEYS_OF_TIME = {
 BACKFILL = {None: codes.NO_BACKFILL, "easy": 1, "easy2": 2, "conservative": codes.ALL_RESERVED}
 
 
+class Sleep(NamedTuple):
+    """Sleep states from the lightest."""
+
+    timeout: Sequence[float]
+    delay: Sequence[float]
+    wake_ahead: bool = False
+
+
 @dataclass
 class Draft:
     """A problem in words.
 
     jobs: one dictionary each; ``submit``, ``procs``, ``work`` and ``expect`` (as ``work`` if
     missing) at least; ``chunks`` and ``chunk`` where nodes are real, ``demand`` where anything is
-    shared, ``options`` (dictionaries of the same) if it is moldable, and any column of `JobRows`.
+    shared, ``options`` (dictionaries of the same) if it is moldable, ``accounts`` (numbers of
+    limits), ``queue_rank``, and any field of ``JOB``.
     events: (time, code, job or node); reservations: (begin, end, node, amounts); steps: (time,
     resource, capacity); policies, placement, whole: (order, backfill), rule and flag of each
     partition; limits: (jobs, processors) of each account.
@@ -67,6 +75,7 @@ class Draft:
     reservations: Sequence[tuple[float, float, int, Sequence[float]]] = ()
     steps: Sequence[tuple[float, int, float]] = ()
     multifactor: Multifactor | None = None
+    shares: Sequence[float] = ()
     sleep: Sleep | None = None
     on_interrupt: int = codes.REQUEUE
     checkpoint: float = 1.0
@@ -97,6 +106,7 @@ def _options(draft: Draft) -> Options:
         chunks=_column(rows, "chunks", 1, np.int64),
         chunk=chunk,
         demand=demand,
+        limited=_column(rows, "limited", False, bool),
     )
 
 
@@ -115,30 +125,24 @@ def _ranks(draft: Draft) -> np.ndarray:
     return ranks
 
 
-def _job_rows(draft: Draft) -> JobRows:
+NUMBERS = ("partition", "user", "after")
+TIMES = ("submit", "queue_factor", "launch", "completion", "think", "saved", "start")
+DEFAULTS = {"after": -1, "start": nan}
+
+
+def _jobs(draft: Draft) -> np.ndarray:
     jobs = draft.jobs
     many = np.array([len(job.get("options", [{}])) for job in jobs], np.int64)
-    accounts = np.full((len(jobs), 3), -1, np.int64)
+    made = make_jobs(len(jobs), first_option=np.cumsum(many) - many, options=many)
+    for kind, names in ((np.int64, NUMBERS), (float, TIMES)):
+        for name in names:
+            made[name] = _column(jobs, name, DEFAULTS.get(name, 0), kind)
+    by_time = np.array([order in KEYS_OF_TIME for order, _ in draft.policies])[made["partition"]]
+    made["rank"] = np.where(by_time, _column(jobs, "queue_rank", 0, np.int64), _ranks(draft))
     for row, job in enumerate(jobs):
-        accounts[row, : len(job.get("accounts", ()))] = job.get("accounts", ())
-    return JobRows(
-        submit=_column(jobs, "submit", 0, float),
-        partition=_column(jobs, "partition", 0, np.int64),
-        user=_column(jobs, "user", 0, np.int64),
-        rank=_ranks(draft),
-        queue_rank=_column(jobs, "queue_rank", 0, np.int64),
-        queue_factor=_column(jobs, "queue_factor", 0, float),
-        accounts=accounts,
-        first_option=np.cumsum(many) - many,
-        options=many,
-        limited=_column(jobs, "limited", False, bool),
-        launch=_column(jobs, "launch", 0, float),
-        completion=_column(jobs, "completion", 0, float),
-        after=_column(jobs, "after", -1, np.int64),
-        think=_column(jobs, "think", 0, float),
-        initial_start=_column(jobs, "initial_start", nan, float),
-        initial_done=_column(jobs, "initial_done", 0, float),
-    )
+        for place, account in enumerate(job.get("accounts", ()), start=1):
+            made[f"limit_{place}"][row] = account + 1
+    return made
 
 
 def _calendar(draft: Draft) -> Calendar:
@@ -156,26 +160,35 @@ def _calendar(draft: Draft) -> Calendar:
     )
 
 
-def _events(draft: Draft) -> TableEvents:
+def _events(draft: Draft) -> np.ndarray:
     rows = sorted(draft.events, key=lambda row: row[0])
     node_events = (codes.FAIL, codes.RETURN, codes.DRAIN)
-    of_job = [code not in node_events for _, code, _ in rows]
-    return TableEvents(
-        time=np.array([time for time, _, _ in rows], float),
-        code=np.array([code for _, code, _ in rows], np.int64),
-        job=np.array([who if job else -1 for (_, _, who), job in zip(rows, of_job)], np.int64),
-        node=np.array([-1 if job else who for (_, _, who), job in zip(rows, of_job)], np.int64),
+    return np.array(
+        [
+            (time, code, -1, who) if code in node_events else (time, code, who, -1)
+            for time, code, who in rows
+        ],
+        EVENT,
     )
+
+
+def _partitions(draft: Draft) -> np.ndarray:
+    rules = np.zeros(len(draft.policies), PARTITION)
+    rules["order"] = [KEYS_OF_TIME.get(order, codes.STATIC) for order, _ in draft.policies]
+    rules["reservations"] = [BACKFILL[rule] for _, rule in draft.policies]
+    rules["placement"] = np.resize(draft.placement, rules.size)
+    rules["whole"] = np.resize(draft.whole, rules.size)
+    return rules
 
 
 def build(draft: Draft) -> Problem:
     """The arrays of a draft."""
-    parts = len(draft.policies)
     nodes = len(draft.capacity)
+    sleep = draft.sleep or Sleep([], [])
     first = min(job.get("submit", 0) for job in draft.jobs)
     return Problem(
         t0=float(first if draft.t0 is None else draft.t0),
-        jobs=_job_rows(draft),
+        jobs=_jobs(draft),
         options=_options(draft),
         nodes=Nodes(
             pooled=draft.pooled,
@@ -183,20 +196,14 @@ def build(draft: Draft) -> Problem:
             capacity=np.array(draft.capacity, float),
             shared=np.array(draft.shared, float),
         ),
-        partitions=Partitions(
-            order=np.array(
-                [KEYS_OF_TIME.get(order, codes.STATIC) for order, _ in draft.policies], np.int64
-            ),
-            reservations=np.array([BACKFILL[rule] for _, rule in draft.policies], np.int64),
-            placement=np.resize(np.array(draft.placement, np.int64), parts),
-            whole=np.resize(np.array(draft.whole, bool), parts),
-        ),
-        account_jobs=np.array([jobs for jobs, _ in draft.limits], np.int64),
-        account_procs=np.array([procs for _, procs in draft.limits], np.int64),
+        partitions=_partitions(draft),
+        limits=make_limits(draft.limits),
         events=_events(draft),
         calendar=_calendar(draft),
         multifactor=draft.multifactor,
-        sleep=draft.sleep,
+        shares=np.array(draft.shares, float),
+        sleep=np.array(list(zip(sleep.timeout, sleep.delay)), STATE_OF_SLEEP),
+        wake_ahead=sleep.wake_ahead,
         on_interrupt=draft.on_interrupt,
         checkpoint=float(draft.checkpoint),
         rates=draft.rates,
@@ -209,7 +216,12 @@ def stretched(problem: Problem, factor: float) -> Problem:
     """The same problem on another scale of time."""
 
     def longer(group: Any, *names: str) -> Any:
-        return replace(group, **{name: getattr(group, name) * factor for name in names})
+        if not isinstance(group, np.ndarray):
+            return replace(group, **{name: getattr(group, name) * factor for name in names})
+        records = group.copy()
+        for name in names:
+            records[name] *= factor
+        return records
 
     rates = problem.rates
     if rates.kind == "workload":
@@ -228,13 +240,13 @@ def stretched(problem: Problem, factor: float) -> Problem:
             "launch",
             "completion",
             "think",
-            "initial_start",
-            "initial_done",
+            "start",
+            "saved",
         ),
         options=longer(problem.options, "work", "expect"),
         events=longer(problem.events, "time"),
         calendar=longer(problem.calendar, "begin", "end", "step_time"),
-        sleep=problem.sleep and longer(problem.sleep, "timeout", "delay"),
+        sleep=longer(problem.sleep, "timeout", "delay"),
         multifactor=problem.multifactor
         and longer(problem.multifactor, "max_age", "half_life", "period"),
         checkpoint=problem.checkpoint * factor,

@@ -49,11 +49,11 @@ def _depart(machine: Machine, j: int, state: int) -> None:
     machine.state[j] = state
     machine.end[j] = machine.now
     machine.tell(END_EVENT[state], job=j)
-    for child in np.flatnonzero(machine.problem.jobs.after == j).tolist():
+    for child in np.flatnonzero(machine.problem.jobs["after"] == j).tolist():
         if machine.phase[child] != ABSENT:
             continue
         if state in (codes.COMPLETED, codes.TIMEOUT):
-            machine.due[child] = machine.now + machine.exact(machine.problem.jobs.think[child])
+            machine.due[child] = machine.now + machine.exact(machine.problem.jobs["think"][child])
         else:
             _depart(machine, child, codes.DROPPED)
     if was_in_system:
@@ -63,7 +63,7 @@ def _depart(machine: Machine, j: int, state: int) -> None:
 def _finish(machine: Machine, attempt: Attempt) -> None:
     """The job has done its work."""
     machine.release(attempt)
-    limited = machine.problem.jobs.limited[attempt.job]
+    limited = machine.problem.options.limited[attempt.option]
     _depart(machine, attempt.job, codes.TIMEOUT if limited else codes.COMPLETED)
 
 
@@ -163,12 +163,12 @@ def _table_events(machine: Machine, after: Number) -> bool:
     """All that came up after the last round; whether any was not ignored."""
     events = machine.problem.events
     changed = False
-    for row in _passed(machine, events.time.tolist(), after):
-        code = int(events.code[row])
+    for row in _passed(machine, events["time"].tolist(), after):
+        code = int(events["code"][row])
         if code in JOB_EVENTS:
-            changed |= _job_event(machine, code, int(events.job[row]))
+            changed |= _job_event(machine, code, int(events["job"][row]))
         else:
-            changed |= _node_event(machine, code, int(events.node[row]))
+            changed |= _node_event(machine, code, int(events["node"][row]))
     return changed
 
 
@@ -216,7 +216,7 @@ def _completions(machine: Machine, done: list[Attempt]) -> bool:
     """`done`: those whose work is done now. Whether anybody left."""
     leaving = []
     for attempt in machine.running:
-        overhead = machine.exact(machine.problem.jobs.completion[attempt.job])
+        overhead = machine.exact(machine.problem.jobs["completion"][attempt.job])
         over = attempt.finishing_until is not None and attempt.finishing_until <= machine.now
         if attempt in done and overhead > 0:
             attempt.finishing_until = machine.now + overhead
@@ -272,7 +272,7 @@ def _next_instant(machine: Machine, after: Number) -> Number:
             times.append(machine.time_of(attempt.v_end))
         else:
             times.append(attempt.finishing_until)
-    tables = [machine.exact(time) for time in machine.problem.events.time]
+    tables = [machine.exact(time) for time in machine.problem.events["time"]]
     tables += [time for begin, end, _, _ in machine.reservations for time in (begin, end)]
     tables += [time for time, _, _ in machine.steps]
     times += [time for time in tables if time > after]
@@ -285,19 +285,19 @@ def _next_instant(machine: Machine, after: Number) -> Number:
 def _load(machine: Machine) -> None:
     """Jobs that run from the beginning take their processors."""
     jobs = machine.problem.jobs
-    running = [j for j in range(machine.count) if not isnan(jobs.initial_start[j])]
-    for j in sorted(running, key=lambda j: (jobs.initial_start[j], j)):
+    running = [j for j in range(machine.count) if not isnan(jobs["start"][j])]
+    for j in sorted(running, key=lambda j: (jobs["start"][j], j)):
         option = machine.options[j][0]
         held = place(machine, machine.free(), j, option)
         assert held is not None, "what runs at the beginning doesn't fit"
         attempt = machine.take(j, option, held)
-        done = machine.exact(jobs.initial_done[j])
-        attempt.start = attempt.begin = machine.start[j] = machine.exact(jobs.initial_start[j])
+        done = machine.exact(jobs["saved"][j])
+        attempt.start = attempt.begin = machine.start[j] = machine.exact(jobs["start"][j])
         attempt.launched = machine.now
         attempt.v_begin = machine.clock - done
         attempt.v_end = attempt.v_begin + machine.work_left(j, option)
         attempt.v_expected = attempt.v_begin + machine.expect_left(j, option)
-        machine.submit[j] = machine.exact(jobs.submit[j])
+        machine.submit[j] = machine.exact(jobs["submit"][j])
 
 
 def _close(machine: Machine) -> None:

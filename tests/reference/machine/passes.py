@@ -26,18 +26,18 @@ def _room(machine: Machine, amounts: list[Number], option: int) -> int:
 def _chunks(machine: Machine, free: Matrix, j: int, option: int) -> dict[int, int] | None:
     """Chunks by node, or None if there is no room for all."""
     problem = machine.problem
-    partition = problem.jobs.partition[j]
+    partition = problem.jobs["partition"][j]
     nodes = [
         n for n in range(len(free)) if problem.nodes.partition[n] == partition and machine.usable(n)
     ]
-    whole = problem.partitions.whole[partition]
+    whole = problem.partitions["whole"][partition]
     if whole:
         nodes = [n for n in nodes if free[n] == machine.capacity[n]]
     room = {n: _room(machine, free[n], option) for n in nodes}
     nodes = sorted((n for n in nodes if room[n] > 0), key=lambda n: (machine.node_depth(n), n))
     left = int(problem.options.chunks[option])
     taken: dict[int, int] = {}
-    rule = problem.partitions.placement[partition]
+    rule = problem.partitions["placement"][partition]
     if rule == codes.SPREAD and not whole:
         for _ in range(left):
             most = max((room[n] for n in nodes), default=0)
@@ -61,7 +61,7 @@ def place(machine: Machine, free: Matrix, j: int, option: int) -> Placement | No
     chunks = _chunks(machine, free, j, option)
     if chunks is None:
         return None
-    if machine.problem.partitions.whole[machine.problem.jobs.partition[j]]:
+    if machine.problem.partitions["whole"][machine.problem.jobs["partition"][j]]:
         return {n: machine.capacity[n] for n in chunks}
     chunk = [machine.exact(x) for x in machine.problem.options.chunk[option]]
     return {n: [many * d for d in chunk] for n, many in sorted(chunks.items())}
@@ -164,17 +164,17 @@ def _least(one: Matrix, other: Matrix) -> Matrix:
 def priority_key(machine: Machine, j: int) -> float:
     """−(multifactor priority) at this moment."""
     problem, factors = machine.problem, machine.problem.multifactor
-    user = int(problem.jobs.user[j])
+    user = int(problem.jobs["user"][j])
     everybody = machine.usage_now(None)
     fair = 1.0
     if everybody > 0:
-        fair = exp2(-(machine.usage_now(user) / everybody) / factors.shares[user])
+        fair = exp2(-(machine.usage_now(user) / everybody) / problem.shares[user])
     total = float(problem.nodes.capacity[:, 0].sum())
     return -(
         factors.age * min(1.0, float(machine.now - machine.submit[j]) / factors.max_age)
-        + factors.job_size * machine.procs(machine.options[j][0]) / total
+        + factors.size * machine.procs(machine.options[j][0]) / total
         + factors.fair_share * fair
-        + factors.queue * problem.jobs.queue_factor[j]
+        + factors.queue * problem.jobs["queue_factor"][j]
     )
 
 
@@ -199,11 +199,11 @@ def _key(machine: Machine, j: int, order: int) -> float:
 def _queue(machine: Machine, partition: int) -> list[int]:
     """The partition's waiting jobs in its order."""
     jobs = machine.problem.jobs
-    order = machine.problem.partitions.order[partition]
-    waiting = [j for j in machine.in_phase(WAITING) if jobs.partition[j] == partition]
+    order = machine.problem.partitions["order"][partition]
+    waiting = [j for j in machine.in_phase(WAITING) if jobs["partition"][j] == partition]
     if order == codes.STATIC:
-        return sorted(waiting, key=lambda j: jobs.rank[j])
-    return sorted(waiting, key=lambda j: (jobs.queue_rank[j], _key(machine, j, order), j))
+        return sorted(waiting, key=lambda j: jobs["rank"][j])
+    return sorted(waiting, key=lambda j: (jobs["rank"][j], _key(machine, j, order), j))
 
 
 # -- the pass
@@ -248,7 +248,7 @@ def _start_or_reserve(machine: Machine, profile: Profile, j: int, options: list[
 
 def _partition_pass(machine: Machine, profile: Profile, partition: int) -> list:
     """Start and reserve; the reservations (w, processors, nodes) in the order they were made."""
-    most = machine.problem.partitions.reservations[partition]
+    most = machine.problem.partitions["reservations"][partition]
     reservations: list[tuple[Number, int, list[int]]] = []
     for j in _queue(machine, partition):
         options = [o for o in machine.choices(j) if machine.account_allows(j, o)]
@@ -273,11 +273,10 @@ def schedule(machine: Machine) -> None:
         machine.priorities_due = machine.now + period
     profile = Profile(machine)
     firsts = {}
-    for partition in range(len(partitions.order)):
+    for partition in range(len(partitions)):
         firsts[partition] = _partition_pass(machine, profile, partition)[:1]
     machine.timers = {}
-    sleep = machine.problem.sleep
-    if sleep is None or not sleep.wake_ahead:
+    if not machine.problem.wake_ahead:
         return
     for partition, reservations in firsts.items():
         for w, procs, nodes in reservations:

@@ -15,13 +15,15 @@ import numpy as np
 from hypothesis import strategies as st
 
 from onega.core.machine.cluster import RateControl
+from onega.core.machine.queues import Multifactor
 from onega.kernels.machine import codes
-from onega.simulation.machine.problem import Multifactor, Problem, Sleep
+from onega.simulation.machine.problem import Problem
 from reference.machine.build import (
     BACKFILL,
     KEYS_OF_TIME,
     STATIC_KEYS,
     Draft,
+    Sleep,
     build,
     stretched,
 )
@@ -209,7 +211,7 @@ def _sleep(dice: Choices, draft: Draft, features: frozenset[str]) -> None:
     for _ in range(states - 1):
         timeout.append(timeout[-1] + dice.integer(1, 3))
         delay.append(delay[-1] + dice.integer(0, 3))
-    draft.sleep = Sleep(np.array(timeout), np.array(delay), wake_ahead="ahead" in features)
+    draft.sleep = Sleep(timeout, delay, wake_ahead="ahead" in features)
 
 
 def _steps(dice: Choices, draft: Draft, features: frozenset[str]) -> None:
@@ -231,13 +233,13 @@ def _multifactor(dice: Choices, draft: Draft, features: frozenset[str]) -> None:
     draft.multifactor = Multifactor(
         age=dice.pick(weight),
         max_age=float(dice.integer(1, 16)),
-        job_size=dice.pick(weight),
+        size=dice.pick(weight),
         fair_share=dice.pick(weight),
         queue=dice.pick(weight),
         half_life=dice.pick([1.0, 4.0, 16.0]),
         period=float(dice.pick([0, 0, 2, 5])),
-        shares=np.array([0.5, 0.25, 0.25]),
     )
+    draft.shares = [0.5, 0.25, 0.25]
     for job in draft.jobs:
         job["queue_factor"] = dice.pick([0.0, 0.25, 1.0])
 
@@ -301,8 +303,8 @@ def _dependencies(dice: Choices, draft: Draft, features: frozenset[str]) -> None
 def _fits_at_start(draft: Draft) -> bool:
     problem = build(draft)
     machine = Machine(problem, float)
-    running = [j for j, job in enumerate(draft.jobs) if "initial_start" in job]
-    for j in sorted(running, key=lambda j: (draft.jobs[j]["initial_start"], j)):
+    running = [j for j, job in enumerate(draft.jobs) if "start" in job]
+    for j in sorted(running, key=lambda j: (draft.jobs[j]["start"], j)):
         held = place(machine, machine.free(), j, machine.options[j][0])
         if held is None:
             return False
@@ -317,9 +319,9 @@ def _initial(dice: Choices, draft: Draft, features: frozenset[str]) -> None:
             continue
         start = dice.integer(job["submit"], draft.t0)
         done = dice.integer(0, min(draft.t0 - start, job["work"]))
-        job.update(initial_start=start, initial_done=done)
+        job.update(start=start, saved=done)
         if not _fits_at_start(draft):
-            del job["initial_start"], job["initial_done"]
+            del job["start"], job["saved"]
 
 
 def _rates(dice: Choices, draft: Draft, features: frozenset[str]) -> None:

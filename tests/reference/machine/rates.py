@@ -41,7 +41,7 @@ def decide_on_arrival(machine: Machine, j: int) -> None:
     """Speed up: by chance, or while the number or work in the system exceeds the threshold."""
     rates, top = machine.problem.rates, len(machine.problem.rates.rates) - 1
     if rates.kind == "random":
-        if machine.problem.draws[j] < rates.p_high and machine.level < top:
+        if machine.problem.draws[2 * j] < rates.p_high and machine.level < top:
             set_level(machine, machine.level + 1)
     elif rates.kind in ("queue", "workload"):
         load = _in_system(machine) if rates.kind == "queue" else _workload(machine)
@@ -53,7 +53,7 @@ def decide_on_departure(machine: Machine, j: int) -> None:
     """Slow down: by chance, or while the number or work in the system is within the threshold."""
     rates = machine.problem.rates
     if rates.kind == "random":
-        if machine.problem.draws[machine.count + j] < rates.p_low and machine.level > 0:
+        if machine.problem.draws[2 * j + 1] < rates.p_low and machine.level > 0:
             set_level(machine, machine.level - 1)
     elif rates.kind in ("queue", "workload"):
         load = _in_system(machine) if rates.kind == "queue" else _workload(machine)

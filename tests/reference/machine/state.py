@@ -55,9 +55,10 @@ class Machine:
         self.problem = problem
         self.number = number
         jobs, nodes = problem.jobs, problem.nodes
-        self.count = len(jobs.submit)
+        self.count = len(jobs)
         self.options = [
-            list(range(first, first + many)) for first, many in zip(jobs.first_option, jobs.options)
+            list(range(first, first + many))
+            for first, many in zip(jobs["first_option"], jobs["options"])
         ]
         self.now: Number = self.exact(problem.t0)
         # -- the work clock: V(t_ref) = v_ref
@@ -66,7 +67,7 @@ class Machine:
         self.phase = [ABSENT] * self.count
         self.due: list[Number] = [  # when each is submitted, as far as that is known
             self.exact(submit) if after < 0 else inf
-            for submit, after in zip(jobs.submit, jobs.after)
+            for submit, after in zip(jobs["submit"], jobs["after"])
         ]
         self.submit: list[Number] = [None] * self.count
         self.start: list[Number] = [None] * self.count
@@ -166,18 +167,20 @@ class Machine:
         """The options that are open to a job: one that has run keeps the one it had."""
         return self.options[j] if self.option[j] < 0 else [self.option[j]]
 
+    def accounts(self, j: int) -> list[int]:
+        """The limits that a job counts against."""
+        job = self.problem.jobs[j]
+        return [limit for limit in (job.limit_1, job.limit_2, job.limit_3) if limit > 0]
+
     def account_allows(self, j: int, option: int) -> bool:
         """Whether one more job with these processors keeps all accounts of the job in limits."""
-        for account in self.problem.jobs.accounts[j]:
-            if account < 0:
-                continue
-            others = [
-                a for a in self.running if account in self.problem.jobs.accounts[a.job].tolist()
-            ]
+        limits = self.problem.limits
+        for account in self.accounts(j):
+            others = [a for a in self.running if account in self.accounts(a.job)]
             procs = sum(self.procs(a.option) for a in others) + self.procs(option)
-            if len(others) + 1 > self.problem.account_jobs[account]:
+            if len(others) + 1 > limits["jobs"][account]:
                 return False
-            if procs > self.problem.account_procs[account]:
+            if procs > limits["procs"][account]:
                 return False
         return True
 
@@ -217,13 +220,13 @@ class Machine:
     def take(self, j: int, option: int, held: dict[int, list[Number]]) -> Attempt:
         """Give a job its processors now."""
         wake = self.wake_up(held, self.procs(option))
-        self.update_usage(int(self.problem.jobs.user[j]))
+        self.update_usage(int(self.problem.jobs["user"][j]))
         attempt = Attempt(
             job=j,
             option=option,
             start=self.now,
             wake=wake,
-            launched=self.now + wake + self.exact(self.problem.jobs.launch[j]),
+            launched=self.now + wake + self.exact(self.problem.jobs["launch"][j]),
             v_expected=self.clock + self.expect_left(j, option),
             held=held,
         )
@@ -238,7 +241,7 @@ class Machine:
 
     def release(self, attempt: Attempt) -> None:
         """Its processors come free now; those of nodes that are down stay down."""
-        self.update_usage(int(self.problem.jobs.user[attempt.job]))
+        self.update_usage(int(self.problem.jobs["user"][attempt.job]))
         attempt.end = self.now
         for n in attempt.held:
             if self.problem.nodes.pooled:
@@ -255,8 +258,7 @@ class Machine:
         """
         if since >= self.now:
             return -1
-        sleep = self.problem.sleep
-        timeouts = [] if sleep is None else [self.exact(x) for x in sleep.timeout]
+        timeouts = [self.exact(x) for x in self.problem.sleep["timeout"]]
         reached = [s for s, timeout in enumerate(timeouts) if self.now - since >= timeout]
         return max(reached, default=-1)
 
@@ -265,7 +267,7 @@ class Machine:
         if since > self.now:
             return since - self.now
         s = self.depth(since)
-        return self.exact(self.problem.sleep.delay[s]) if s >= 0 else self.exact(0.0)
+        return self.exact(self.problem.sleep["delay"][s]) if s >= 0 else self.exact(0.0)
 
     def node_depth(self, n: int) -> int:
         """Nodes that are asleep come later in the order of nodes."""
@@ -280,7 +282,7 @@ class Machine:
             self.parts.append((kind, since, until, count, depth, n))
 
     def end_idle(self, n: int, since: Number, count: int) -> None:
-        if self.problem.sleep is not None:
+        if self.problem.sleep.size:
             self.add_part(codes.IDLE, since, self.now, count, -1, n)
 
     def waken(self, n: int, since: Number, count: int) -> Number:
@@ -331,7 +333,7 @@ class Machine:
         return sum(
             self.procs(a.option)
             for a in self.running
-            if user is None or self.problem.jobs.user[a.job] == user
+            if user is None or self.problem.jobs["user"][a.job] == user
         )
 
     def usage_now(self, user: int | None) -> float:
@@ -353,4 +355,4 @@ class Machine:
     @property
     def everybody(self) -> list[int | None]:
         """All users, and None for all together."""
-        return [None, *range(len(self.problem.multifactor.shares))]
+        return [None, *range(len(self.problem.shares))]

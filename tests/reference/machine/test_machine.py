@@ -6,14 +6,14 @@ from fractions import Fraction
 from itertools import pairwise
 from math import isnan
 
-import numpy as np
 import pytest
 
 from onega.core.machine.cluster import RateControl
+from onega.core.machine.queues import Multifactor
 from onega.core.rng import generator, seed_sequence
 from onega.kernels.machine import codes
-from onega.simulation.machine.problem import Multifactor, Outcome, Sleep
-from reference.machine.build import Draft, build
+from onega.simulation.machine.problem import Outcome
+from reference.machine.build import Draft, Sleep, build
 from reference.machine.machine import run
 from reference.machine.passes import place
 from reference.machine.state import Machine
@@ -28,7 +28,7 @@ def plain_draft(case: Case) -> Draft:
     draws: list[float] = []
     if control.kind == "random":
         uniform = generator(seed_sequence(case.seed)).random(2 * len(case.submit))
-        draws = [*uniform[::2].tolist(), *uniform[1::2].tolist()]
+        draws = uniform.tolist()
     return Draft(
         jobs=[
             {"submit": job.submit, "procs": job.procs, "work": job.work, "expect": job.estimate}
@@ -96,8 +96,8 @@ def states(out: Outcome) -> list[str]:
     return [codes.STATE_NAMES[state] for state in out.state]
 
 
-SLEEP = Sleep(np.array([2.0, 5.0]), np.array([1.0, 3.0]), wake_ahead=False)
-AHEAD = Sleep(np.array([2.0]), np.array([3.0]), wake_ahead=True)
+SLEEP = Sleep([2.0, 5.0], [1.0, 3.0])
+AHEAD = Sleep([2.0], [3.0], wake_ahead=True)
 
 
 def test_pool_sleeps_from_the_bottom_of_the_stack():
@@ -123,7 +123,7 @@ def test_pool_sleeps_from_the_bottom_of_the_stack():
 
 
 def test_a_busy_processor_does_not_fall_asleep_between_two_jobs():
-    at_once = Sleep(np.array([0.0]), np.array([2.0]), wake_ahead=False)
+    at_once = Sleep([0.0], [2.0])
     out = simulate([job(0, 4, 1), job(0, 4, 1), job(5, 4, 1)], sleep=at_once)
     assert out.attempts["wake"].tolist() == [0, 0, 2]
     assert out.end.tolist() == [1, 2, 8]
@@ -251,25 +251,25 @@ def test_queues_go_by_rank_and_accounts_are_skipped_when_full():
 
 
 def test_multifactor_favours_who_used_less():
-    weights = {"age": 0.0, "max_age": 1.0, "job_size": 0.0, "fair_share": 1.0, "queue": 0.0}
-    rule = Multifactor(**weights, half_life=10.0, period=0.0, shares=np.array([0.5, 0.5]))
+    weights = {"age": 0.0, "max_age": 1.0, "size": 0.0, "fair_share": 1.0, "queue": 0.0}
+    rule = Multifactor(**weights, half_life=10.0, period=0.0)
     jobs = [job(0, 4, 5, user=0), job(1, 4, 1, user=0), job(2, 4, 1, user=1)]
-    out = simulate(jobs, policies=[("multifactor", None)], multifactor=rule)
+    out = simulate(jobs, policies=[("multifactor", None)], multifactor=rule, shares=[0.5, 0.5])
     assert out.start.tolist() == [0, 6, 5]
     # keys stay as they were at submission (5 later than nothing used) until they are due
-    late = Multifactor(**weights, half_life=10.0, period=100.0, shares=np.array([0.5, 0.5]))
+    late = Multifactor(**weights, half_life=10.0, period=100.0)
     jobs = [job(0, 4, 5, user=0), job(0, 4, 1, user=0), job(0, 4, 1, user=1), job(0, 4, 1, user=0)]
-    out = simulate(jobs, policies=[("multifactor", None)], multifactor=late)
+    out = simulate(jobs, policies=[("multifactor", None)], multifactor=late, shares=[0.5, 0.5])
     assert out.start.tolist() == [0, 5, 6, 7]
-    out = simulate(jobs, policies=[("multifactor", None)], multifactor=rule)
+    out = simulate(jobs, policies=[("multifactor", None)], multifactor=rule, shares=[0.5, 0.5])
     assert out.start.tolist() == [0, 6, 5, 7]
 
 
 def test_multifactor_age_size_and_queue():
-    rule = Multifactor(1.0, 10.0, 4.0, 0.0, 2.0, 10.0, 0.0, np.array([1.0]))
+    rule = Multifactor(1.0, 10.0, 4.0, 0.0, 2.0, 10.0, 0.0)
     jobs = [job(0, 4, 5), job(1, 1, 1), job(2, 4, 1), job(3, 4, 1, queue_factor=0.5)]
     # at 5: 0.4 + 1, 0.3 + 4, 0.2 + 4 + 1
-    out = simulate(jobs, policies=[("multifactor", None)], multifactor=rule)
+    out = simulate(jobs, policies=[("multifactor", None)], multifactor=rule, shares=[0.5, 0.5])
     assert out.start.tolist() == [0, 7, 6, 5]
 
 
@@ -421,8 +421,8 @@ def test_a_dependent_that_was_cancelled_does_not_prolong_the_run():
 
 def test_a_run_may_begin_in_the_middle():
     jobs = [
-        job(-5, 2, 8, initial_start=-3, initial_done=3, expect=10, completion=1),
-        job(-4, 1, 5, initial_start=-4, initial_done=4),
+        job(-5, 2, 8, start=-3, saved=3, expect=10, completion=1),
+        job(-4, 1, 5, start=-4, saved=4),
         job(-2, 2, 1),
         job(3, 1, 1),
     ]

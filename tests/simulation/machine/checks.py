@@ -22,11 +22,11 @@ class History:
         self.attempts = out.attempts.tolist()
         self.log = out.log.tolist()
         # the first attempts are those of jobs that ran when it all began
-        self.inherited = int((~np.isnan(problem.jobs.initial_start)).sum())
+        self.inherited = int((~np.isnan(problem.jobs["start"])).sum())
         self.last = max([problem.t0, *out.log["time"].tolist(), *out.switches["time"].tolist()])
         if (out.state == codes.UNSTARTED).any():
             # the table is gone through to its end, though patience that ends then isn't told
-            self.last = max([self.last, *problem.events.time.tolist()])
+            self.last = max([self.last, *problem.events["time"].tolist()])
 
     def instants(self) -> list[float]:
         calendar = self.problem.calendar
@@ -84,7 +84,7 @@ class History:
         """On the work clock, each stretch from the beginning of work to the end of the attempt."""
         for place, (job, _, _, begin, end) in enumerate(self.attempts):
             if job == j and place < self.inherited:
-                yield -self.jobs.initial_done[j], self.clock(end)
+                yield -self.jobs["saved"][j], self.clock(end)
             elif job == j and not isnan(begin):
                 yield self.clock(begin), self.clock(end)
 
@@ -96,10 +96,10 @@ def check_capacity(history: History) -> None:
         free = np.where(
             history.up(t)[:, None], np.maximum(nodes.capacity - history.withheld(t), 0), 0
         )
-        for partition in range(len(problem.partitions.order)):
+        for partition in range(len(problem.partitions)):
             held = np.zeros(nodes.capacity.shape[1])
             for j in history.holding(t):
-                if problem.jobs.partition[j] == partition:
+                if problem.jobs["partition"][j] == partition:
                     option = history.out.option[j]
                     held += problem.options.chunks[option] * problem.options.chunk[option]
             assert (held <= free[nodes.partition == partition].sum(axis=0)).all(), t
@@ -119,14 +119,15 @@ def check_shared(history: History) -> None:
 def check_accounts(history: History) -> None:
     """Nobody starts above the limits of his accounts."""
     problem = history.problem
+    accounts = problem.jobs[["limit_1", "limit_2", "limit_3"]].tolist()
     for job, t, _, _, end in history.attempts[history.inherited :]:
-        for account in problem.jobs.accounts[job]:
-            if account < 0 or t == end:
+        for account in accounts[job] if t < end else ():
+            if account == 0:
                 continue
-            members = [j for j in history.holding(t) if account in problem.jobs.accounts[j]]
+            members = [j for j in history.holding(t) if account in accounts[j]]
             procs = sum(problem.options.procs[history.out.option[j]] for j in members)
-            assert len(members) <= problem.account_jobs[account], t
-            assert procs <= problem.account_procs[account], t
+            assert len(members) <= problem.limits["jobs"][account], t
+            assert procs <= problem.limits["procs"][account], t
 
 
 def check_states(history: History) -> None:
@@ -142,7 +143,7 @@ def check_states(history: History) -> None:
             assert out.start[j] == mine[0][1]
             assert out.start[j] >= out.submit[j]
         if state in DONE:
-            assert (state == codes.TIMEOUT) == history.jobs.limited[j]
+            assert (state == codes.TIMEOUT) == history.options.limited[out.option[j]]
             assert out.end[j] == mine[-1][4]
         if state in (codes.CANCELLED, codes.DROPPED):
             assert not mine
@@ -159,7 +160,7 @@ def check_attempts(history: History) -> None:
         free_from[job] = end
         if place < history.inherited:
             continue
-        ready = start + wake + history.jobs.launch[job]
+        ready = start + wake + history.jobs["launch"][job]
         if isnan(begin):
             assert end <= ready
         else:
@@ -175,10 +176,10 @@ def check_work(history: History) -> None:
         if out.state[j] not in DONE:
             continue
         wanted = history.options.work[out.option[j]] + out.lost_work[j]
-        if jobs.completion[j] == 0:
+        if jobs["completion"][j] == 0:
             assert isclose(got, wanted, rel_tol=1e-9, abs_tol=1e-6), j
         else:  # the last attempt ends with its completion, unless that was interrupted
-            top = jobs.completion[j] * max(history.problem.rates.rates)
+            top = jobs["completion"][j] * max(history.problem.rates.rates)
             assert wanted <= got * (1 + 1e-9) + 1e-6
             assert got <= (wanted + top) * (1 + 1e-9) + 1e-6
 
@@ -186,11 +187,11 @@ def check_work(history: History) -> None:
 def check_dependencies(history: History) -> None:
     """Dependents come exactly `think` after the end, or are dropped with what they wait for."""
     out, jobs = history.out, history.jobs
-    for j in np.flatnonzero(jobs.after >= 0):
-        parent = jobs.after[j]
+    for j in np.flatnonzero(jobs["after"] >= 0):
+        parent = jobs["after"][j]
         if not isnan(out.submit[j]):
             assert out.state[parent] in DONE
-            assert out.submit[j] == out.end[parent] + jobs.think[j]
+            assert out.submit[j] == out.end[parent] + jobs["think"][j]
         elif out.state[j] == codes.DROPPED:
             assert out.state[parent] in (codes.CANCELLED, codes.KILLED, codes.LOST, codes.DROPPED)
             assert out.end[j] == out.end[parent]
@@ -229,7 +230,7 @@ def one_processor_nodes(problem: Problem) -> bool:
 def check_processor_seconds(history: History) -> None:
     """Held, idle, waking before anybody came, and down: nothing is missing, nothing double."""
     problem, out = history.problem, history.out
-    if problem.sleep is None or not one_processor_nodes(problem):
+    if problem.sleep.size == 0 or not one_processor_nodes(problem):
         return
     length = (out.parts["until"] - out.parts["since"]) * out.parts["procs"]
     assert (length > 0).all()
@@ -243,7 +244,7 @@ def check_processor_seconds(history: History) -> None:
     woken = sum(job for _, event, job, _ in history.log if event == codes.WOKEN)
     ahead = total - held - idle - down
     slack = 1e-9 * total
-    assert -slack <= ahead <= woken * problem.sleep.delay.max() + slack
+    assert -slack <= ahead <= woken * problem.sleep["delay"].max() + slack
 
 
 CHECKS = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from datetime import datetime, timedelta
 from math import gcd
 from zoneinfo import ZoneInfo
@@ -39,10 +38,11 @@ from onega import (
 from onega.core.machine.state import MachineState
 from onega.core.rng import seed_sequence
 from onega.kernels.machine import codes
+from onega.kernels.machine.state import EVENT
 from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.machine.build import prepare
 from onega.simulation.machine.caps import Capacity, _daily
-from onega.simulation.machine.draws import Outages, draw_failures, listed, merge
+from onega.simulation.machine.draws import Outages, draw_failures, merge
 from onega.simulation.machine.groups import Users
 from onega.simulation.machine.machine import find_misfits
 from onega.simulation.machine.order import by_submission
@@ -88,15 +88,15 @@ def test_a_plain_machine_is_one_pool():
     made = problem(log(procs=[3, 4]), Cluster(8), "easy")
     assert made.nodes.pooled
     assert made.nodes.capacity.tolist() == [[8.0]]
-    assert made.partitions.reservations.tolist() == [1]
-    assert made.partitions.order.tolist() == [codes.STATIC]
+    assert made.partitions["reservations"].tolist() == [1]
+    assert made.partitions["order"].tolist() == [codes.STATIC]
     assert made.options.chunks.tolist() == [3, 4]
     assert made.options.chunk.tolist() == [[1.0], [1.0]]
     assert made.options.demand.shape == (2, 0)
-    assert made.jobs.rank.tolist() == [0, 1]
-    assert (made.multifactor, made.sleep, made.own) == (None, None, None)
+    assert made.jobs["rank"].tolist() == [0, 1]
+    assert (made.multifactor, made.sleep.size, made.own) == (None, 0, None)
     assert made.t0 == 0
-    assert made.events.time.size == made.calendar.begin.size == made.calendar.step_time.size == 0
+    assert made.events.size == made.calendar.begin.size == made.calendar.step_time.size == 0
 
 
 def test_nodes_in_groups_and_partitions():
@@ -116,9 +116,9 @@ def test_nodes_in_groups_and_partitions():
         [4, 8 * GIB, 0],
         [8, 32 * GIB, 2],
     ]
-    assert made.partitions.placement.tolist() == [codes.SPREAD, codes.BEST_FIT]
-    assert made.partitions.whole.tolist() == [False, True]
-    assert made.partitions.reservations.tolist() == [codes.ALL_RESERVED, 1]
+    assert made.partitions["placement"].tolist() == [codes.SPREAD, codes.BEST_FIT]
+    assert made.partitions["whole"].tolist() == [False, True]
+    assert made.partitions["reservations"].tolist() == [codes.ALL_RESERVED, 1]
 
 
 def test_failures_make_a_node_of_each_processor():
@@ -139,7 +139,7 @@ def test_orders_of_each_partition():
         ],
     )
     made = problem(log(procs=[1], user=[4]), cluster)
-    assert made.partitions.order.tolist() == [
+    assert made.partitions["order"].tolist() == [
         codes.EXPANSION,
         codes.WFP3,
         codes.UNICEF,
@@ -238,13 +238,12 @@ def test_moldable_by_a_table():
         log(procs=[3, 3, 3], estimate=[90.0] * 3), Cluster(4), moldable=options, enforce_limits=True
     )
     made = prepared.problem(1e6)
-    assert made.jobs.first_option.tolist() == [0, 1, 4]
-    assert made.jobs.options.tolist() == [1, 3, 1]
+    assert made.jobs["first_option"].tolist() == [0, 1, 4]
+    assert made.jobs["options"].tolist() == [1, 3, 1]
     assert made.options.procs.tolist() == [3, 1, 4, 2, 3]
     assert made.options.work.tolist() == [90, 40, 8, 20, 90]
     assert made.options.expect.tolist() == [90, 50, 8, 20, 90]
-    assert prepared.shapes.limited.tolist() == [True, False, True, False, True]
-    assert made.jobs.limited.tolist() == [True, False, True]
+    assert made.options.limited.tolist() == [True, False, True, False, True]
     with pytest.raises(SimulationError, match="options of moldable jobs, row 1: procs is above 0"):
         ready(log(procs=[1]), Cluster(4), moldable={"job": [1], "procs": [0], "runtime": [1.0]})
 
@@ -252,7 +251,7 @@ def test_moldable_by_a_table():
 def test_moldable_by_a_law():
     law = AmdahlSpeedup(0.5)
     made = problem(log(procs=[3, 2], estimate=[200.0, None]), Cluster(5), moldable=law)
-    assert made.jobs.options.tolist() == [4, 3]
+    assert made.jobs["options"].tolist() == [4, 3]
     assert made.options.procs.tolist() == [3, 1, 2, 4, 2, 1, 4]
     own, other = law.speedup(3), law.speedup([1, 2, 4])
     np.testing.assert_array_equal(made.options.work[:4], [100, *(100 * (own / other))])
@@ -283,7 +282,7 @@ def test_partitions_by_number_by_name_and_by_default():
     cluster = Cluster(
         partitions=[Partition("batch", 4), Partition(1, 4), Partition("rest", 4, default=True)]
     )
-    assert problem(workload, cluster).jobs.partition.tolist() == [1, 0, 2, 2, 0]
+    assert problem(workload, cluster).jobs["partition"].tolist() == [1, 0, 2, 2, 0]
     cluster = Cluster(partitions=[Partition("batch", 4), Partition(1, 4)])
     (one,) = ready(workload, cluster).misfits
     assert (one.rule, one.jobs) == ("partition", (3, 4))
@@ -302,19 +301,20 @@ def test_queues_rank_and_limit():
     )
     workload = log(procs=[2] * 5, queue=[1, 2, 2, 5, 1], user=[7, 7, 8, 9, None])
     made = problem(workload, cluster)
-    assert made.jobs.queue_rank.tolist() == [1, 0, 0, 1, 1]
-    assert made.jobs.queue_factor.tolist() == [0.25, 0, 0, 0, 0.25]
-    assert made.jobs.rank.tolist() == [2, 0, 1, 3, 4]
-    accounts = made.jobs.accounts
-    assert (accounts[:, 0] >= 0).tolist() == [True, False, False, False, True]
-    assert (accounts[:, 2] >= 0).tolist() == [False, True, True, False, False]
+    assert made.jobs["rank"].tolist() == [2, 0, 1, 3, 4]
+    weighed = problem(workload, cluster, "multifactor").jobs
+    assert weighed["rank"].tolist() == [1, 0, 0, 1, 1]
+    assert weighed["queue_factor"].tolist() == [0.25, 0, 0, 0, 0.25]
+    accounts = np.array([made.jobs[f"limit_{k}"] for k in (1, 2, 3)]).T
+    assert (accounts[:, 0] > 0).tolist() == [True, False, False, False, True]
+    assert (accounts[:, 2] > 0).tolist() == [False, True, True, False, False]
     assert accounts[0, 0] == accounts[4, 0]
     assert accounts[1, 2] != accounts[2, 2]
     assert accounts[0, 1] == accounts[1, 1]
     assert len({*accounts[:, 1]}) == 4  # users 7, 8, 9, and whoever has no name
-    assert made.account_jobs[accounts[0]].tolist()[:2] == [2, 3]
-    assert made.account_procs[accounts[1, 2]] == 4
-    assert made.account_jobs[accounts[1, 2]] > 1e9
+    assert made.limits["jobs"][accounts[0]].tolist()[:2] == [2, 3]
+    assert made.limits["procs"][accounts[1, 2]] == 4
+    assert made.limits["jobs"][accounts[1, 2]] > 1e9
 
 
 def test_limits_per_user_need_users():
@@ -327,14 +327,14 @@ def test_limits_per_user_need_users():
     with pytest.raises(SimulationError, match="fair-share needs users"):
         ready(log(procs=[1]), Cluster(2), "multifactor").problem(1e6)
     no_share = Cluster(2, multifactor=Multifactor(fair_share=0))
-    assert problem(log(procs=[1]), no_share, "multifactor").multifactor.shares.tolist() == [1]
+    assert problem(log(procs=[1]), no_share, "multifactor").shares.tolist() == [1]
 
 
 def test_shares_add_up_to_one():
     cluster = Cluster(2, multifactor=Multifactor(shares={7: 3, 99: 5}))
     made = problem(log(procs=[1] * 3, user=[8, 7, 7]), cluster, "multifactor+easy")
-    assert made.jobs.user.tolist() == [1, 0, 0]
-    assert made.multifactor.shares.tolist() == [0.75, 0.25]
+    assert made.jobs["user"].tolist() == [1, 0, 0]
+    assert made.shares.tolist() == [0.75, 0.25]
 
 
 def test_users_are_numbered_whatever_they_are_called():
@@ -347,9 +347,9 @@ def test_users_are_numbered_whatever_they_are_called():
 def test_ranks_put_queue_key_and_arrival_together():
     workload = log(procs=[1] * 4, runtime=[5.0, 3.0, 3.0, 1.0], queue=[1, 1, 1, 2])
     cluster = Cluster(4, queues=[Queue(1), Queue(2, priority=-1)])
-    assert problem(workload, cluster, "spf").jobs.rank.tolist() == [2, 0, 1, 3]
+    assert problem(workload, cluster, "spf").jobs["rank"].tolist() == [2, 0, 1, 3]
     static = Priority(lambda now, submit, estimate, procs: -submit, static=True)
-    assert problem(workload, cluster, Policy(static)).jobs.rank.tolist() == [2, 1, 0, 3]
+    assert problem(workload, cluster, Policy(static)).jobs["rank"].tolist() == [2, 1, 0, 3]
 
 
 def test_rows_that_are_not_sorted():
@@ -368,14 +368,14 @@ def test_dependencies_are_found_by_id():
     )
     prepared = ready(workload, Cluster(4), dependencies=True)
     made = prepared.problem(1e6)
-    assert made.jobs.after.tolist() == [-1, 0, -1, 1]
-    assert made.jobs.think.tolist() == [0, 10, 0, 0]
+    assert made.jobs["after"].tolist() == [-1, 0, -1, 1]
+    assert made.jobs["think"].tolist() == [0, 10, 0, 0]
     assert [(one.rule, one.count) for one in prepared.findings] == [("unknown_after", 1)]
     assert made.own is by_submission
-    assert made.partitions.order.tolist() == [codes.OWN]
+    assert made.partitions["order"].tolist() == [codes.OWN]
     without = problem(workload, Cluster(4))
-    assert without.jobs.after.tolist() == [-1] * 4
-    assert without.partitions.order.tolist() == [codes.STATIC]
+    assert without.jobs["after"].tolist() == [-1] * 4
+    assert without.partitions["order"].tolist() == [codes.STATIC]
 
 
 @pytest.mark.parametrize(
@@ -444,8 +444,8 @@ def test_a_state_to_start_from():
     made = prepared.problem(1e6)
     assert made.t0 == 100
     assert prepared.arrivals.workload.table["job"].to_list() == [1, 2, 3, 11, 12]
-    np.testing.assert_array_equal(made.jobs.initial_start, [20, *[np.nan] * 4])
-    assert made.jobs.initial_done.tolist() == [80, 0, 0, 0, 0]
+    np.testing.assert_array_equal(made.jobs["start"], [20, *[np.nan] * 4])
+    assert made.jobs["saved"].tolist() == [80, 0, 0, 0, 0]
     assert made.options.work.tolist() == [500, 500, 440, 100, 100]
     assert made.options.expect.tolist() == [500, 500, 440, 100, 100]
     with pytest.raises(SimulationError, match=r"can't be submitted before it.*job 1"):
@@ -457,7 +457,7 @@ def test_a_running_job_keeps_its_shape():
     state = MachineState(50.0, before, np.array([20.0]), np.array([30.0]))
     law = AmdahlSpeedup(0.0)
     made = problem(log(job=[2], submit=[60.0], procs=[1]), Cluster(4), initial=state, moldable=law)
-    assert made.jobs.options.tolist() == [1, 3]
+    assert made.jobs["options"].tolist() == [1, 3]
 
 
 # -- events
@@ -476,12 +476,12 @@ def test_events_become_rows_and_nodes():
     made = problem(log(procs=[1, 1]), Cluster(5), events=EVENTS)
     assert not made.nodes.pooled
     table = made.events
-    assert table.time.tolist() == [100, 100, 200, 250, 300, 400, 400, 500]
+    assert table["time"].tolist() == [100, 100, 200, 250, 300, 400, 400, 500]
     names = [codes.FAIL] * 2 + [codes.CANCEL, codes.DRAIN, codes.RETURN] + [codes.FAIL] * 2
-    assert table.code.tolist() == [*names, codes.RETURN]
-    assert table.job.tolist() == [-1, -1, 1, -1, -1, -1, -1, -1]
+    assert table["code"].tolist() == [*names, codes.RETURN]
+    assert table["job"].tolist() == [-1, -1, 1, -1, -1, -1, -1, -1]
     # The highest-numbered that are up go down (5 and 4); the lowest that is down comes up (3).
-    assert table.node.tolist() == [1, 2, -1, 0, 1, 4, 3, 2]
+    assert table["node"].tolist() == [1, 2, -1, 0, 1, 4, 3, 2]
 
 
 @pytest.mark.parametrize(
@@ -510,7 +510,7 @@ def test_processors_come_in_whole_nodes():
     with pytest.raises(SimulationError, match="6 processors are no whole number of nodes"):
         ready(log(procs=[1]), cluster, events=table)
     made = problem(log(procs=[1]), cluster, events=table | {"procs": [8]})
-    assert made.events.node.tolist() == [1, 0]
+    assert made.events["node"].tolist() == [1, 0]
 
 
 def test_reservations_of_a_pool_and_of_nodes():
@@ -678,8 +678,8 @@ def test_a_table_and_drawn_failures_of_one_node():
         (12.0, codes.CANCEL, 3, -1),
     ]
     pairs = np.array([(20.0, 40.0), (50.0, 60.0), (80.0, 90.0), (5.0, 6.0)])
-    found = merge(listed(table), Outages(np.array([0, 0, 0, 1]), pairs[:, 0], pairs[:, 1]))
-    merged = list(zip(*map(np.ndarray.tolist, astuple(found)), strict=True))
+    found = merge(np.array(table, EVENT), Outages(np.array([0, 0, 0, 1]), pairs[:, 0], pairs[:, 1]))
+    merged = found.tolist()
     assert [(time, code) for time, code, _, node in merged if node == 0] == [
         (10, codes.FAIL),
         (40, codes.RETURN),
@@ -717,9 +717,9 @@ def test_times_are_put_in_order_however_close_they_are():
 def test_patience_cancels_whoever_is_submitted_by_the_clock():
     workload = log(procs=[1] * 3, after=[None, 1, None])
     made = problem(workload, Cluster(2), patience=Law("fixed", 7.0), dependencies=True)
-    assert made.events.time.tolist() == [7, 27]
-    assert made.events.job.tolist() == [0, 2]
-    assert made.events.code.tolist() == [codes.LEAVE] * 2
+    assert made.events["time"].tolist() == [7, 27]
+    assert made.events["job"].tolist() == [0, 2]
+    assert made.events["code"].tolist() == [codes.LEAVE] * 2
 
 
 def test_each_component_draws_from_its_own_stream():
@@ -730,13 +730,13 @@ def test_each_component_draws_from_its_own_stream():
     workload = log(procs=[1] * 5)
     both = problem(workload, Cluster(2, **everything))
     one = problem(workload, Cluster(2, overheads=everything["overheads"]))
-    np.testing.assert_array_equal(both.jobs.launch, one.jobs.launch)
-    np.testing.assert_array_equal(both.jobs.completion, one.jobs.completion)
-    assert (both.jobs.launch != both.jobs.completion).all()
+    np.testing.assert_array_equal(both.jobs["launch"], one.jobs["launch"])
+    np.testing.assert_array_equal(both.jobs["completion"], one.jobs["completion"])
+    assert (both.jobs["launch"] != both.jobs["completion"]).all()
     other = problem(workload, Cluster(2, **everything), rng=2)
-    assert (both.jobs.launch != other.jobs.launch).all()
+    assert (both.jobs["launch"] != other.jobs["launch"]).all()
     failures = problem(workload, Cluster(2, failures=everything["failures"])).events
-    np.testing.assert_array_equal(both.events.time, failures.time)
+    np.testing.assert_array_equal(both.events["time"], failures["time"])
 
 
 def test_a_law_that_draws_nonsense_is_refused():
@@ -755,8 +755,8 @@ def test_measured_overheads_can_be_used():
 
     cluster = Cluster(2, overheads=Overheads(fit_law([1.0, 2.0, 4.0]), fit_law([0.5, 0.5])))
     made = problem(log(procs=[1] * 4), cluster)
-    assert made.jobs.completion.tolist() == [0.5] * 4
-    assert made.jobs.launch.min() > 0
+    assert made.jobs["completion"].tolist() == [0.5] * 4
+    assert made.jobs["launch"].min() > 0
 
 
 def test_sleep_and_interruption():
@@ -766,9 +766,9 @@ def test_sleep_and_interruption():
         interruption=Interruption("checkpoint", interval=30),
     )
     made = problem(log(procs=[1]), cluster)
-    assert made.sleep.timeout.tolist() == [5, 50]
-    assert made.sleep.delay.tolist() == [2, 20]
-    assert made.sleep.wake_ahead
+    assert made.sleep["timeout"].tolist() == [5, 50]
+    assert made.sleep["delay"].tolist() == [2, 20]
+    assert made.wake_ahead
     assert (made.on_interrupt, made.checkpoint) == (codes.CHECKPOINT, 30)
     assert problem(log(procs=[1]), Cluster(2)).on_interrupt == codes.REQUEUE
 

@@ -36,7 +36,7 @@ def detailed(log, cluster, policy, *, knowledge="estimate", enforce_limits=False
     )
     problem = prepared.problem(prepared.first_horizon())
     draws = make_draws(cluster.rates, len(log), seed_sequence(rng))  # as the plain engine draws
-    problem = replace(problem, draws=np.concatenate([draws[::2], draws[1::2]]))
+    problem = replace(problem, draws=draws)
     return detailed_run.run(problem), prepared.arrivals
 
 
@@ -154,7 +154,7 @@ def test_a_key_that_is_no_number_is_explained():
     problem = next(
         one
         for seed in range(100)
-        if (one := random_problem(seed, MECHANISMS["plain"])).partitions.order[0] == 3
+        if (one := random_problem(seed, MECHANISMS["plain"])).partitions["order"][0] == 3
     )
     with pytest.raises(SimulationError, match=r"'broken' returned nan at now="):
         detailed_run.run(replace(problem, own=broken))
@@ -162,8 +162,8 @@ def test_a_key_that_is_no_number_is_explained():
 
 def test_running_jobs_that_do_not_fit_are_refused():
     problem = random_problem(1, MECHANISMS["plain"])
-    size = problem.jobs.submit.size
-    jobs = replace(problem.jobs, initial_start=np.zeros(size))
+    jobs = problem.jobs.copy()
+    jobs["start"] = 0.0
     nodes = replace(problem.nodes, capacity=problem.options.procs.max() * np.ones((1, 1)))
     if problem.options.procs.sum() <= problem.options.procs.max():
         pytest.skip("one job only")

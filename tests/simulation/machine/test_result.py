@@ -8,9 +8,8 @@ import pytest
 
 import onega
 from onega.kernels.machine import codes
-from onega.simulation.machine.problem import Sleep
 from onega.simulation.machine.result import make_schedule
-from reference.machine.build import Draft, build
+from reference.machine.build import Draft, Sleep, build
 from reference.machine.machine import run
 
 STEP = 0.5
@@ -65,8 +64,8 @@ def draw(seed: int, *, nodes: bool) -> Draft:
         on_interrupt=int(rng.integers(0, 3)),
         checkpoint=3.0,
         sleep=Sleep(
-            np.array([state.timeout for state in STATES]),
-            np.array([state.delay for state in STATES]),
+            [state.timeout for state in STATES],
+            [state.delay for state in STATES],
             wake_ahead=bool(rng.random() < 0.5),
         ),
     )
@@ -78,7 +77,7 @@ def told(seed: int, *, nodes: bool):
     outcome = run(problem)
     workload = onega.Workload(
         {
-            "submit": problem.jobs.submit,
+            "submit": problem.jobs["submit"],
             "runtime": problem.options.work,
             "procs": problem.options.procs,
             "estimate": problem.options.expect,

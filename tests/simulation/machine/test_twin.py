@@ -16,8 +16,8 @@ from onega.core.rng import seed_sequence
 from onega.simulation.machine import run as detailed_run
 from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.machine.build import prepare
-from onega.simulation.machine.problem import Outcome, Problem, Sleep
-from reference.machine.build import Draft, build
+from onega.simulation.machine.problem import Outcome, Problem
+from reference.machine.build import Draft, Sleep, build
 from reference.machine.machine import run_exactly
 from reference.machine.problems import MECHANISMS, mixtures, random_mixture, random_problem
 
@@ -107,7 +107,7 @@ def test_a_rate_that_an_arrival_changes_moves_the_calendar_of_the_plan():
         capacity=[[1]],
         policies=[("fcfs", "easy")],
         reservations=[(0, 192, 0, [1]), (128, 192, 0, [1])],
-        sleep=Sleep(np.array([0.0]), np.array([64.0]), wake_ahead=True),
+        sleep=Sleep([0.0], [64.0], wake_ahead=True),
         rates=RateControl("workload", rates=(0.5, 1.0), k_low=(0.0,), k_high=(64.0,)),
     )
     assert check(build(draft))

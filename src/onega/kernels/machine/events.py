@@ -10,7 +10,7 @@ from onega.kernels.machine.leave import cancel, interrupt, kill
 from onega.kernels.machine.log import note, note_stretch
 from onega.kernels.machine.nodes import change_free, refresh
 from onega.kernels.machine.sleep import end_idle
-from onega.kernels.machine.state import AHEAD, COMPLETES, GONE, LAUNCHES, NONE, WAITS, Machine
+from onega.kernels.machine.state import AHEAD, COMPLETES, LAUNCHES, NONE, WAITS, Machine
 
 
 @compiled
@@ -171,14 +171,6 @@ def next_event(m: Machine) -> float:
     """Return when the next of these events is; ∞ if there is none."""
     clock, tables = m.clock[0], m.tables
     following = np.inf
-    # A job that will never wait again has no patience to lose: nothing happens then. (The table's
-    # last row is when a run ends in which a job never starts.)
-    while (
-        clock.next_row < tables.events.size - 1
-        and tables.events[clock.next_row].code == codes.LEAVE
-        and m.jobs[tables.events[clock.next_row].job].phase == GONE
-    ):
-        clock.next_row += 1
     if clock.next_row < tables.events.size:
         following = tables.events[clock.next_row].time
     if clock.next_dated < tables.calendar.size:

@@ -86,9 +86,10 @@ def depart(m: Machine, number: int, state: int) -> None:
 @compiled
 def finish(m: Machine, place: int) -> None:
     """Let a job leave that has done its work; it is in no heap any more."""
-    number = m.slots[place].job
+    slot = m.slots[place]
+    number, limited = slot.job, m.options[slot.option].limited > 0
     release(m, place)
-    depart(m, number, codes.TIMEOUT if m.jobs[number].limited > 0 else codes.COMPLETED)
+    depart(m, number, codes.TIMEOUT if limited else codes.COMPLETED)
 
 
 @compiled
@@ -152,7 +153,7 @@ def cancel(m: Machine, number: int) -> None:
     """Let a job leave that waits, or hasn't been submitted yet."""
     clock, job = m.clock[0], m.jobs[number]
     if job.phase == AHEAD:
-        if job.by_clock == 0:
+        if job.after >= 0:
             clock.pending -= 1
         depart(m, number, codes.CANCELLED)
         return

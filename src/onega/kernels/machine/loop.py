@@ -51,26 +51,33 @@ def _next_submission(m: Machine) -> float:
     """Return when the next job is submitted by the clock; ∞: none."""
     clock, jobs = m.clock[0], m.jobs
     while clock.next_job < jobs.size and (
-        jobs[clock.next_job].by_clock == 0 or jobs[clock.next_job].phase != AHEAD
+        jobs[clock.next_job].after >= 0 or jobs[clock.next_job].phase != AHEAD
     ):
         clock.next_job += 1
     return jobs[clock.next_job].submit if clock.next_job < jobs.size else np.inf
 
 
 @compiled
+def _next_dependent(m: Machine) -> float:
+    """Return when the first job is submitted that waited for another's end; ∞: none.
+
+    One that was cancelled meanwhile isn't: nothing happens then.
+    """
+    while m.later.size[0] > 0 and m.jobs[m.later.entry[0].slot].phase != AHEAD:
+        heap_pop(m.later)
+    return m.later.entry[0].key if m.later.size[0] > 0 else np.inf
+
+
+@compiled
 def _next_time(m: Machine) -> float:
     """Return when something happens next; ∞ if nothing does."""
-    clock, jobs = m.clock[0], m.jobs
+    clock = m.clock[0]
     following = np.inf
     if m.work.size[0] > 0:
         following = end_time(clock, m.work.entry[0].key)
     if m.time.size[0] > 0:
         following = min(following, m.time.entry[0].key)
-    # Jobs that were cancelled while their submission was to come won't: nothing happens then.
-    while m.later.size[0] > 0 and jobs[m.later.entry[0].slot].phase != AHEAD:
-        heap_pop(m.later)
-    if m.later.size[0] > 0:
-        following = min(following, m.later.entry[0].key)
+    following = min(following, _next_dependent(m))
     following = min(following, _next_submission(m))
     following = min(following, next_event(m))
     return max(min(following, clock.timer), clock.now)
@@ -133,24 +140,11 @@ def _submit(m: Machine, number: int, time: float) -> None:
 
 
 @compiled
-def _first_dependent(m: Machine) -> int:
-    """Return the first row whose time after another's end has come; behind all rows: none."""
-    first = m.jobs.size
-    for k in range(m.later.size[0]):
-        entry = m.later.entry[k]
-        if entry.key <= m.clock[0].now and m.jobs[entry.slot].phase == AHEAD:
-            first = min(first, entry.slot)
-    return first
-
-
-@compiled
 def _submissions(m: Machine) -> None:
     """Let all jobs come whose time it is, by row."""
     clock, jobs = m.clock[0], m.jobs
     while True:
-        dependent = jobs.size
-        if m.later.size[0] > 0 and m.later.entry[0].key <= clock.now:
-            dependent = _first_dependent(m)
+        dependent = m.later.entry[0].slot if _next_dependent(m) <= clock.now else jobs.size
         by_clock = clock.next_job if _next_submission(m) <= clock.now else jobs.size
         if dependent < by_clock:
             _submit(m, dependent, clock.now)

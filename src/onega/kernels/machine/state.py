@@ -82,17 +82,29 @@ ONE_PASS, UNTIL_A_START, UNTIL_AN_END = 0, 1, 2
 JOB = record(
     submit=REAL, launch=REAL, completion=REAL, think=REAL, queue_factor=REAL,
     partition=WHOLE, rank=WHOLE, user=WHOLE, limit_1=WHOLE, limit_2=WHOLE, limit_3=WHOLE,
-    first_option=WHOLE, options=WHOLE, limited=WHOLE, by_clock=WHOLE, child=WHOLE, sibling=WHOLE,
+    first_option=WHOLE, options=WHOLE, after=WHOLE, child=WHOLE, sibling=WHOLE,
     # What became of it.
     submitted=REAL, start=REAL, end=REAL, lost=REAL, saved=REAL, key=REAL,
     state=WHOLE, option=WHOLE, phase=WHOLE, slot=WHOLE,
 )  # fmt: skip
-"""``by_clock``: submitted at ``submit``, not after another's end; ``child``, ``sibling``: the
-first job that waits for its end, and the next one that waits for the same."""
+"""A job, in the order of arrival. Times in seconds.
 
-OPTION = record(procs=WHOLE, chunks=WHOLE, chunk=WHOLE, cores=REAL, work=REAL, expect=REAL)
+It is submitted at ``submit``, or ``think`` after the end of job ``after`` (−1: none); ``child``,
+``sibling``: the first job that waits for its end, and the next one that waits for the same.
+``launch``, ``completion``: overheads. ``rank``: its place in the fixed order of its partition
+(queue, key and arrival put together, distinct), or of its queue only where the key depends on the
+time; smaller first. ``queue_factor``: the queue's term of the multifactor priority, from 0 to 1;
+``user`` matters to fair-share only. ``limit_1`` …: limits that it counts against (0: none). Its
+shapes are ``options`` rows from ``first_option`` on.
+
+Of a job that runs at the beginning ``start`` and ``saved`` say since when, and its work done so
+far."""
+
+OPTION = record(
+    procs=WHOLE, chunks=WHOLE, chunk=WHOLE, cores=REAL, work=REAL, expect=REAL, limited=WHOLE
+)
 """``chunk``: row of ``needs``, what each of the equal chunks needs of a node; ``cores``: what all
-need of nodes' processors."""
+need of nodes' processors; ``limited``: whether the work was cut at the estimate."""
 
 PARTITION = record(
     first=WHOLE, last=WHOLE, order=WHOLE, reservations=WHOLE, placement=WHOLE, whole=WHOLE,
@@ -159,7 +171,7 @@ DATED = record(time=REAL, node=WHOLE, sign=REAL, resource=WHOLE, capacity=REAL)
 """A line of the calendar: amounts of a ``node``, in a row of the same number, come free (``sign``
 1) or are withheld (−1); or (node −1) a machine-wide ``resource`` has a new ``capacity``."""
 
-USER = record(share=REAL, usage=REAL, since=REAL, held=REAL, factor=REAL, factor_at=REAL)
+USER = record(share=REAL, usage=REAL, since=REAL, held=REAL)
 LIMIT = record(jobs=WHOLE, procs=WHOLE)
 STATE_OF_SLEEP = record(timeout=REAL, delay=REAL)
 IDLE = record(since=REAL, procs=WHOLE)

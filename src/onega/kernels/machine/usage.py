@@ -66,10 +66,7 @@ def priority_key(m: Machine, number: int, growth: float) -> float:
     share = 1.0
     if total > 0.0:
         user = m.users[job.user]
-        if user.factor_at != clock.now:
-            user.factor = 2.0 ** (-(_used(user, growth) / total) / user.share)
-            user.factor_at = clock.now
-        share = user.factor
+        share = 2.0 ** (-(_used(user, growth) / total) / user.share)
     age = min(1.0, (clock.now - job.submitted) / rules.max_age)
     procs = m.options[job.first_option].procs
     return -(

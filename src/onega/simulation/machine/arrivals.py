@@ -66,7 +66,7 @@ class Arrivals:
     def of(cls, workload: Workload, initial: MachineState | None) -> Arrivals:
         """Put the initial state's jobs before the others, and all into the order of arrival."""
         everything = workload
-        start, done = setup.constant(workload, np.nan), setup.constant(workload, 0.0)
+        start, done = np.full(len(workload), np.nan), np.zeros(len(workload))
         before = 0
         if initial is not None:
             before = len(initial.workload)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,11 +13,13 @@ from onega.core.machine.events import Events
 from onega.core.machine.faults import Interruption
 from onega.core.machine.laws import Draws, draw_durations
 from onega.core.machine.overheads import Overheads
-from onega.core.policy import MULTIFACTOR, Policy
-from onega.core.types import Floats, Ints
+from onega.core.machine.queues import Multifactor
+from onega.core.policy import Policy
+from onega.core.types import Array, Flags, Floats, Ints
 from onega.core.workload.report import Finding
 from onega.core.workload.workload import Workload
 from onega.kernels.machine import codes
+from onega.kernels.machine.state import EVENT, STATE_OF_SLEEP
 from onega.kernels.pool.records import Columns
 from onega.simulation.machine import draws, groups
 from onega.simulation.machine.arrivals import Arrivals, RunInputs
@@ -24,8 +27,8 @@ from onega.simulation.machine.caps import Capacity, capacity
 from onega.simulation.machine.events import Resolved, needs_nodes, resolve
 from onega.simulation.machine.fit import Misfit, fitting
 from onega.simulation.machine.layout import POWER, Layout, make_layout
-from onega.simulation.machine.order import dependencies, own_order, ranks
-from onega.simulation.machine.problem import Calendar, JobRows, Problem, Sleep, TableEvents
+from onega.simulation.machine.order import Order, dependencies, order_of, own_function, ranks
+from onega.simulation.machine.problem import Calendar, Problem, make_jobs
 from onega.simulation.machine.shapes import Shapes, make_shapes
 from onega.simulation.pool import setup
 
@@ -34,8 +37,15 @@ DAY = 86400.0
 
 NO_TIMES: Floats = np.empty(0)
 
-Links = tuple[Ints, Floats]
-"""The row that each job waits for (−1: none), and for how long after it."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Places:
+    """Where jobs belong: partition, queue (−1: there are none), user and accounts."""
+
+    partition: Ints
+    queue: Ints
+    users: groups.Users
+    accounts: groups.Accounts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,9 +60,9 @@ class Prepared:
     machine: Cluster
     layout: Layout
     shapes: Shapes
-    rows: JobRows
-    users: groups.Users
-    accounts: groups.Accounts
+    jobs: Array
+    orders: tuple[Order, ...]
+    places: _Places
     resolved: Resolved
     cap: Capacity | None
     patience: Floats | None
@@ -73,7 +83,7 @@ class Prepared:
 
     def first_horizon(self) -> float:
         """Return until when failures and daily caps are written out at first."""
-        return _horizon(self.rows.submit, self.t0, self.longest)
+        return _horizon(self.arrivals.jobs.submissions, self.t0, self.longest)
 
     def problem(self, horizon: float) -> Problem:
         """Return the whole problem, with what happens up to ``horizon``."""
@@ -85,34 +95,36 @@ class Prepared:
                 meta = self.arrivals.workload.meta
                 steps = capacity(layout, self.resolved.caps, meta, (self.t0, horizon))
             nodes = replace(nodes, shared=np.append(nodes.shared[:-1], steps.first))
-        multifactor = None
-        if any(policy.order == MULTIFACTOR for policy in layout.policies):
-            jobs = self.arrivals.jobs
-            multifactor = groups.make_multifactor(jobs, self.users, machine.multifactor)
-        own, by_function = own_order(layout, dependent=self.rows.followers.size > 0)
+        multifactor, shares = None, NO_TIMES
+        if layout.has_multifactor:
+            multifactor = machine.multifactor or Multifactor()
+            shares = groups.make_shares(self.arrivals.jobs, self.places.users, multifactor)
+        own = own_function(self.orders)
         rule = machine.interruption or Interruption()
+        states = () if machine.sleep is None else machine.sleep.states
         return Problem(
             self.t0,
-            self.rows,
+            self.jobs,
             self.shapes.options,
             nodes,
-            layout.rules(by_function),
-            self.accounts.jobs,
-            self.accounts.procs,
+            layout.rules([code for code, _ in self.orders]),
+            self.places.accounts.limits,
             self._table(horizon),
             self._calendar(steps),
             multifactor,
-            _sleep(machine),
+            shares,
+            np.array([(one.timeout, one.delay) for one in states], STATE_OF_SLEEP),
+            machine.sleep is not None and machine.sleep.wake_ahead,
             RULES[rule.rule],
             rule.interval or 0.0,
             machine.rates,
-            _draws(machine, self.rows.submit.size, self.seed),
+            setup.make_draws(machine.rates, self.jobs.size, self.seed),
             own,
         )
 
-    def _table(self, horizon: float) -> TableEvents:
+    def _table(self, horizon: float) -> Array:
         """Return events of the table, failures up to the horizon, and losses of patience."""
-        table = draws.listed(self.resolved.entries)
+        table = np.array(self.resolved.entries, EVENT)
         if self.machine.failures is not None:
             span = (self.t0, horizon)
             nodes = len(self.layout.nodes.capacity)
@@ -134,16 +146,6 @@ class Prepared:
             np.full(times.size, len(self.layout.shared) - 1, np.int64),
             watts,
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Places:
-    """Where jobs belong: partition, queue (−1: there are none), user and accounts."""
-
-    partition: Ints
-    queue: Ints
-    users: groups.Users
-    accounts: groups.Accounts
 
 
 def prepare(
@@ -169,14 +171,14 @@ def prepare(
         begun=arrivals.start,
     )
     shapes = _without_done(shapes, arrivals)
-    links: Links = (setup.constant(jobs, -1, np.int64), setup.constant(jobs, 0.0))
+    links: dict[str, Ints | Floats] = {}
     if given.dependencies:
-        after, think, missing = dependencies(jobs)
-        links = after, think
+        links["after"], links["think"], missing = dependencies(jobs)
         findings.append(missing)
+    by_clock = links["after"] < 0 if links else np.ones(len(jobs), bool)
     resolved = Resolved() if given.events is None else resolve(given.events, jobs, layout)
     submit = jobs.submissions
-    t0 = float(submit[links[0] < 0][0] if given.dependencies else submit[0])
+    t0 = float(submit[by_clock][0])
     if given.initial is not None:
         t0 = given.initial.time
     places, strays = _places(jobs, layout)
@@ -185,17 +187,19 @@ def prepare(
         longest = shapes.options.longest / min(machine.rates.rates)
         cap = capacity(layout, resolved.caps, jobs.meta, (t0, _horizon(submit, t0, longest)))
     shapes, misfits = _fit(jobs, layout, shapes, places, cap)
+    dependent = not by_clock.all()
+    orders = tuple(order_of(policy, dependent=dependent) for policy in layout.policies)
     return Prepared(
         arrivals,
         machine,
         layout,
         shapes,
-        _job_rows(arrivals, layout, shapes, places, links, seed),
-        places.users,
-        places.accounts,
+        _jobs(arrivals, layout, shapes, places, orders, seed, **links),
+        orders,
+        places,
         resolved,
         cap,
-        _patience(given.patience, arrivals, links if given.dependencies else None, seed),
+        _patience(given.patience, arrivals, by_clock, seed),
         t0,
         seed,
         (*strays, *misfits),
@@ -215,13 +219,13 @@ def _places(jobs: Workload, layout: Layout) -> tuple[_Places, list[Misfit]]:
     """Return where each job belongs, and the jobs that belong nowhere."""
     cluster = layout.cluster
     partition, misfits = groups.assign(jobs, "partition", layout.partitions)
-    queue: Ints = setup.constant(jobs, -1, np.int64)
+    queue: Ints = np.full(len(jobs), -1)
     if cluster.queues:
         queue, lost = groups.assign(jobs, "queue", tuple(cluster.queues))
         misfits = misfits + lost
-    shared = any(policy.order == MULTIFACTOR for policy in layout.policies)
-    users = groups.Users.of(jobs, wanted=groups.limits_users(jobs, cluster) or shared)
-    accounts = groups.make_accounts(jobs, cluster, queue, users)
+    wanted = groups.limits_users(jobs, cluster) or layout.has_multifactor
+    users = groups.Users.of(jobs, wanted=wanted)
+    accounts = groups.make_accounts(len(jobs), cluster, queue, users)
     return _Places(partition, queue, users, accounts), misfits
 
 
@@ -230,12 +234,10 @@ def _fit(
 ) -> tuple[Shapes, list[Misfit]]:
     """Keep the options that could ever run; say which jobs have none."""
     cluster, accounts = layout.cluster, places.accounts
-    limits = (places.partition, accounts.of_job, accounts.procs)
+    limits = (places.partition, accounts.of_job, accounts.limits)
     shapes, misfits = fitting(jobs, layout, shapes, limits, cap)
     if cluster.queues or cluster.user_limits is not None:
-        least = shapes.options.procs
-        if shapes.count is not None:
-            least = np.minimum.reduceat(least, shapes.first)
+        least = np.minimum.reduceat(shapes.options.procs, shapes.first)
         misfits += groups.limit_misfits(jobs, cluster, places.queue, least)
     return shapes, misfits
 
@@ -257,59 +259,49 @@ def _horizon(submit: Floats, t0: float, longest: float) -> float:
     return last + max(4 * longest, 0.25 * (last - t0), 2 * DAY)
 
 
-def _job_rows(
+def _jobs(
     arrivals: Arrivals,
     layout: Layout,
     shapes: Shapes,
     places: _Places,
-    links: Links,
+    orders: Sequence[Order],
     seed: SeedSequence,
-) -> JobRows:
+    **links: Ints | Floats,
+) -> Array:
     submit = arrivals.jobs.submissions
-    count = submit.size
-    first, options = setup.rows(arrivals.jobs), setup.constant(arrivals.jobs, 1, np.int64)
-    of_first: slice | Ints = slice(None)
-    if shapes.count is not None:
-        of_first = first = shapes.first
-        options = shapes.count
+    first = shapes.first
 
     def columns() -> Columns:
         shape = shapes.options
-        return Columns(submit, shape.work[of_first], shape.expect[of_first], shape.procs[of_first])
+        return Columns(submit, shape.work[first], shape.expect[first], shape.procs[first])
 
-    queue_rank, factor = groups.queue_ranks(
-        arrivals.jobs, tuple(layout.cluster.queues), places.queue
-    )
-    launch = completion = setup.constant(arrivals.jobs, 0.0)
-    overheads = layout.cluster.overheads
-    if overheads is not None:
-        overheads = Overheads.of(overheads)
-        launch = draw_durations(overheads.launch, count, seed, draws.LAUNCH)
-        completion = draw_durations(overheads.completion, count, seed, draws.COMPLETION)
-    return JobRows(
+    queue_rank, factor = groups.queue_ranks(layout.cluster.queues, places.queue)
+    jobs = make_jobs(
+        submit.size,
         submit=submit,
         partition=places.partition,
-        user=places.users.of_job,
-        rank=ranks(arrivals.jobs, layout, places.partition, queue_rank, columns),
-        queue_rank=queue_rank,
-        queue_factor=factor,
-        accounts=places.accounts.of_job,
+        rank=ranks(layout.policies, orders, places.partition, queue_rank, columns),
         first_option=first,
-        options=options,
-        limited=shapes.limited[of_first],
-        launch=launch,
-        completion=completion,
-        after=links[0],
-        think=links[1],
-        initial_start=arrivals.start,
-        initial_done=np.where(np.isnan(arrivals.start), 0.0, arrivals.done)
-        if arrivals.before
-        else arrivals.done,
+        options=shapes.count,
+        **links,
     )
+    if arrivals.before:
+        jobs["start"] = arrivals.start
+        jobs["saved"] = np.where(np.isnan(arrivals.start), 0.0, arrivals.done)
+    if layout.has_multifactor:
+        jobs["user"], jobs["queue_factor"] = places.users.of_job, factor
+    if places.accounts.limits.size > 1:
+        for number, of_job in enumerate(places.accounts.of_job.T, start=1):
+            jobs[f"limit_{number}"] = of_job
+    if layout.cluster.overheads is not None:
+        laws = Overheads.of(layout.cluster.overheads)
+        jobs["launch"] = draw_durations(laws.launch, jobs.size, seed, draws.LAUNCH)
+        jobs["completion"] = draw_durations(laws.completion, jobs.size, seed, draws.COMPLETION)
+    return jobs
 
 
 def _patience(
-    law: Draws | None, arrivals: Arrivals, links: Links | None, seed: SeedSequence
+    law: Draws | None, arrivals: Arrivals, by_clock: Flags, seed: SeedSequence
 ) -> Floats | None:
     """Draw when each job is cancelled if it still waits then: those submitted by the clock."""
     if law is None:
@@ -318,25 +310,5 @@ def _patience(
     due = submit + draw_durations(law, submit.size, seed, draws.PATIENCE)
     if arrivals.before:
         due[arrivals.row_of(np.arange(submit.size)) < arrivals.before] = np.nan
-    if links is not None:
-        due[links[0] >= 0] = np.nan
+    due[~by_clock] = np.nan
     return due
-
-
-def _draws(machine: Cluster, jobs: int, seed: SeedSequence) -> Floats:
-    """Return the plain machine's draws of random rate control: of arrivals, then of departures."""
-    if machine.rates.kind != "random":
-        return NO_TIMES
-    drawn = setup.make_draws(machine.rates, jobs, seed)
-    return np.concatenate([drawn[::2], drawn[1::2]])
-
-
-def _sleep(machine: Cluster) -> Sleep | None:
-    if machine.sleep is None:
-        return None
-    states = machine.sleep.states
-    return Sleep(
-        np.array([state.timeout for state in states]),
-        np.array([state.delay for state in states]),
-        machine.sleep.wake_ahead,
-    )

@@ -11,11 +11,10 @@ from numpy.random import Generator, SeedSequence
 from onega.core.errors import SimulationError
 from onega.core.machine.faults import Failures
 from onega.core.rng import child, generator
-from onega.core.types import Floats, Ints
+from onega.core.types import Array, Floats, Ints
 from onega.core.units import humanise_seconds
 from onega.kernels.machine.codes import DRAIN, FAIL, LEAVE, RETURN
-from onega.simulation.machine.events import Entry
-from onega.simulation.machine.problem import TableEvents
+from onega.kernels.machine.state import EVENT
 from onega.simulation.pool.setup import stable_order
 
 LAUNCH, COMPLETION, PATIENCE, FAILURES = 1, 2, 3, 4
@@ -87,41 +86,29 @@ def _group_times(
     return np.concatenate(found, axis=1)
 
 
-def listed(entries: list[Entry]) -> TableEvents:
-    """Make columns of a table's events."""
-    columns = np.array(entries, dtype=np.float64).reshape(-1, 4)
-    code, job, node = (columns[:, place].astype(np.int64) for place in (1, 2, 3))
-    return TableEvents(columns[:, 0], code, job, node)
-
-
-def merge(table: TableEvents, drawn: Outages) -> TableEvents:
+def merge(table: Array, drawn: Outages) -> Array:
     """Put a table's events and drawn failures together, by time and then in this order.
 
     A node is down while either says so; a node that was drained still is when it comes back from
     a failure that was drawn.
     """
-    both = np.isin(table.node, drawn.node) if table.node.size else np.zeros(0, bool)
-    node, fail, back = drawn.node, drawn.fail, drawn.back
-    if both.any():
-        clear = ~np.isin(drawn.node, table.node[both])
-        node, fail, back = node[clear], fail[clear], back[clear]
-    code = np.tile([FAIL, RETURN], node.size)
-    parts = [
-        (table.time[~both], table.code[~both], table.job[~both], table.node[~both]),
-        (np.column_stack([fail, back]).ravel(), code, np.full(code.size, -1), node.repeat(2)),
-    ]
-    place = [np.flatnonzero(~both), table.time.size + node.repeat(2)]
-    for one in np.unique(table.node[both]) if both.any() else ():
-        rows, mine = np.flatnonzero(table.node == one), drawn.node == one
-        steps = [(table.time[row], int(row), int(table.code[row]), True) for row in rows]
+    both = np.isin(table["node"], drawn.node)
+    clear = ~np.isin(drawn.node, table["node"][both])
+    node = drawn.node[clear].repeat(2)
+    outages = np.zeros(node.size, EVENT)
+    outages["time"] = np.column_stack([drawn.fail[clear], drawn.back[clear]]).ravel()
+    outages["code"] = np.tile([FAIL, RETURN], node.size // 2)
+    outages["job"], outages["node"] = -1, node
+    parts, place = [table[~both], outages], [np.flatnonzero(~both), table.size + node]
+    for one in np.unique(table["node"][both]).tolist():
+        rows, mine = np.flatnonzero(table["node"] == one), drawn.node == one
+        steps = [(table["time"][row], int(row), int(table["code"][row]), True) for row in rows]
         pairs = zip(drawn.fail[mine], drawn.back[mine], strict=True)
-        found = _merged_node(steps, pairs, table.time.size + int(one))
-        time, at, codes = (np.array(column) for column in zip(*found, strict=True))
-        parts.append((time, codes, np.full(time.size, -1), np.full(time.size, one)))
-        place.append(at)
-    columns = [np.concatenate(some) for some in zip(*parts, strict=True)]
-    order = np.lexsort((np.concatenate(place), columns[0]))
-    return TableEvents(*(column[order] for column in columns))
+        found = _merged_node(steps, pairs, table.size + one)
+        parts.append(np.array([(time, code, -1, one) for time, _, code in found], EVENT))
+        place.append(np.array([at for _, at, _ in found], np.int64))
+    merged = np.concatenate(parts)
+    return merged[np.lexsort((np.concatenate(place), merged["time"]))]
 
 
 def _merged_node(
@@ -154,18 +141,15 @@ def _merged_node(
     return result
 
 
-def with_patience(table: TableEvents, due: Floats) -> TableEvents:
+def with_patience(table: Array, due: Floats) -> Array:
     """Add that jobs leave when they are ``due`` (NaN: never), after what the table has.
 
     It means nothing to jobs that have started by then.
     """
     job = np.flatnonzero(~np.isnan(due))
-    time = np.concatenate([table.time, due[job]])
-    code, node = (
-        np.concatenate([column, np.full(job.size, value)])
-        for column, value in ((table.code, LEAVE), (table.node, -1))
-    )
-    order = stable_order(time)
-    return TableEvents(
-        time[order], code[order], np.concatenate([table.job, job])[order], node[order]
-    )
+    events = np.zeros(table.size + job.size, EVENT)
+    order = stable_order(np.concatenate([table["time"], due[job]]))
+    for name, values in (("time", due[job]), ("code", LEAVE), ("job", job), ("node", -1)):
+        both = np.concatenate([table[name], np.broadcast_to(values, job.size)])
+        events[name] = both[order]
+    return events

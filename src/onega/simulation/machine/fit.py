@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onega.core.errors import SimulationError
-from onega.core.types import Flags, Floats, Ints
+from onega.core.types import Array, Flags, Floats, Ints
 from onega.core.units import humanise_bytes
 from onega.core.workload.workload import Workload
 from onega.simulation.machine.caps import Capacity
@@ -54,7 +54,7 @@ def fitting(
     workload: Workload,
     layout: Layout,
     shapes: Shapes,
-    places: tuple[Ints, Ints, Ints],
+    places: tuple[Ints, Ints, Array],
     power: Capacity | None,
 ) -> tuple[Shapes, list[Misfit]]:
     """Keep the options that could run on an empty machine; say which jobs are left without any.
@@ -64,7 +64,7 @@ def fitting(
     workload, layout, shapes
         Jobs, machine, options.
     places
-        Partition of each job, accounts of each job, processors that each account allows.
+        Partition of each job, limits of each job, and the limits.
     power
         The power cap, if there is one.
     """
@@ -72,19 +72,18 @@ def fitting(
     most = np.array(layout.nodes.shared)
     if power is not None:
         most[-1] = power.most
-    at = shapes.of_jobs(partition)
+    at = partition[shapes.job]
     room = _room(shapes.options.chunk, layout, at)
     on_nodes = np.asarray((room >= shapes.options.chunks) | (at < 0))
-    shared = np.ones(shapes.limited.size, bool)
+    shared = np.ones(at.size, bool)
     if power is not None:
         shared &= _fits_for_long(shapes, layout, power)
     for number, limit in enumerate(most):
         shared &= shapes.options.demand[:, number] <= limit
     keeps = on_nodes & shared
-    if limits.size:
-        allowed = np.append(limits, np.iinfo(np.int64).max)
+    if limits.size > 1:
         for column in accounts.T:
-            keeps &= shapes.options.procs <= shapes.of_jobs(allowed[column])
+            keeps &= shapes.options.procs <= limits["procs"][column[shapes.job]]
     if keeps.all():
         return shapes, []
     misfits = [

@@ -12,15 +12,11 @@ import polars as pl
 from onega.core.errors import SimulationError
 from onega.core.machine.cluster import Cluster
 from onega.core.machine.nodes import Partition
-from onega.core.machine.queues import Multifactor as Weights
-from onega.core.machine.queues import Queue
-from onega.core.types import Floats, Ints
+from onega.core.machine.queues import Multifactor, Queue
+from onega.core.types import Array, Floats, Ints
 from onega.core.workload.workload import Workload
 from onega.simulation.machine.fit import Misfit, named
-from onega.simulation.machine.problem import Multifactor
-from onega.simulation.pool.setup import constant
-
-NO_LIMIT = 2**62
+from onega.simulation.machine.problem import NO_LIMIT, make_limits
 
 
 def assign(
@@ -32,10 +28,9 @@ def assign(
     default takes all other jobs.
     """
     if len(parts) == 1 and parts[0].default:
-        return constant(workload, 0, np.int64), []
-    place, lost = workload.cached(
-        (_assigned, column, names_of(parts)), lambda: _assigned(workload, column, parts)
-    )
+        return np.zeros(len(workload), np.int64), []
+    place = _assigned(workload, column, parts)
+    lost = np.flatnonzero(place < 0)
     if lost.size == 0:
         return place, []
     known = ", ".join(str(one.name) for one in parts)
@@ -47,22 +42,15 @@ def assign(
     return place, [named(workload, column, why, lost)]
 
 
-def names_of(parts: Sequence[Partition | Queue]) -> tuple[tuple[str, bool], ...]:
-    """Return what decides which job belongs to which part: names, and which takes all others."""
-    return tuple((str(one.name), one.default) for one in parts)
-
-
-def _assigned(
-    workload: Workload, column: str, parts: Sequence[Partition | Queue]
-) -> tuple[Ints, Ints]:
-    """Return the number of each job's part, and the rows of jobs that have none (−1)."""
+def _assigned(workload: Workload, column: str, parts: Sequence[Partition | Queue]) -> Ints:
+    """Return the number of each job's part; −1: it has none."""
     other = next((number for number, one in enumerate(parts) if one.default), -1)
     values = workload.table[column]
     labels = {
         str(name).casefold(): number
         for number, name in workload.meta.labels.get(column, {}).items()
     }
-    called, there = numbered(workload, column)
+    called, there = numbered(values)
     place_of = np.full(there.size, other, np.int64)
     for number, one in enumerate(parts):
         text = str(one.name)
@@ -74,29 +62,20 @@ def _assigned(
     place = place_of[called]
     if values.null_count():
         place[values.is_null().to_numpy()] = other
-    return place, np.flatnonzero(place < 0)
+    return place
 
 
-def queue_levels(queues: Sequence[Queue]) -> list[int]:
-    """Return the rank of each queue; 0: of the highest priority."""
-    levels = sorted({one.priority for one in queues}, reverse=True)
-    return [levels.index(one.priority) for one in queues]
-
-
-def queue_ranks(workload: Workload, queues: Sequence[Queue], queue: Ints) -> tuple[Ints, Floats]:
+def queue_ranks(queues: Sequence[Queue], queue: Ints) -> tuple[Ints, Floats]:
     """Return the rank (0: highest priority) and the multifactor term of each job's queue."""
     if not queues:
-        return constant(workload, 0, np.int64), constant(workload, 0.0)
-    factors = np.array([float(one.factor) for one in queues])
-    return np.array(queue_levels(queues))[queue], factors[queue]
+        return np.zeros(queue.size, np.int64), np.zeros(queue.size)
+    levels = sorted({one.priority for one in queues}, reverse=True)
+    ranks = np.array([levels.index(one.priority) for one in queues])
+    return ranks[queue], np.array([float(one.factor) for one in queues])[queue]
 
 
-def numbered(workload: Workload, column: str) -> tuple[Ints, Ints]:
+def numbered(values: pl.Series) -> tuple[Ints, Ints]:
     """Return a number from 0 for each of a column's values, and the values; null counts as −1."""
-    return workload.cached((_numbered, column), lambda: _numbered(workload.table[column]))
-
-
-def _numbered(values: pl.Series) -> tuple[Ints, Ints]:
     filled = values.fill_null(-1) if values.null_count() else values
     known = filled.to_numpy()
     least = int(known.min())
@@ -120,64 +99,43 @@ class Users:
     def of(cls, workload: Workload, *, wanted: bool) -> Users:
         """Find a workload's users where they matter; else all jobs are of one."""
         if wanted:
-            return cls(*numbered(workload, "user"))
-        return cls(constant(workload, 0, np.int64), np.array([-1]))
+            return cls(*numbered(workload.table["user"]))
+        return cls(np.zeros(len(workload), np.int64), np.array([-1]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Accounts:
-    """Limits: the accounts of each job (−1: none), and what each account allows."""
+    """(jobs × 3) limits that each job counts against (0: none), and the limits (``LIMIT``)."""
 
     of_job: Ints
-    jobs: Ints
-    procs: Ints
+    limits: Array
 
 
-def make_accounts(workload: Workload, cluster: Cluster, queue: Ints, users: Users) -> Accounts:
+def make_accounts(jobs: int, cluster: Cluster, queue: Ints, users: Users) -> Accounts:
     """Make accounts of queues, of users, and of users within queues."""
     queues, people = cluster.queues, users.names.size
-    if not queues and cluster.user_limits is None:
-        return workload.cached((_no_accounts,), lambda: _no_accounts(len(workload)))
+    of_job = np.zeros((jobs, 3), np.int64)
     limits: list[tuple[int, int]] = []
-    sizes: list[int] = []
 
-    def opened(asked: tuple[int | None, int | None], members: int) -> int:
-        """Open an account for each of several members; return the first one's number."""
-        if asked == (None, None):
-            return -1
-        first = sum(sizes)
-        most_jobs, most_procs = (NO_LIMIT if most is None else most for most in asked)
-        limits.append((most_jobs, most_procs))
-        sizes.append(members)
-        return first
+    def opened(most_jobs: int | None, most_procs: int | None, members: int) -> int:
+        """Open an account for each of several members; return the first one's number, 0: none."""
+        if most_jobs is None and most_procs is None:
+            return 0
+        asked = most_jobs or NO_LIMIT, most_procs or NO_LIMIT
+        limits.extend([asked] * members)
+        return 1 + len(limits) - members
 
-    whole = [opened((one.max_jobs, one.max_procs), 1) for one in queues]
-    each = [opened((one.max_jobs_per_user, one.max_procs_per_user), people) for one in queues]
-    theirs = -1
+    if queues:
+        whole = [opened(one.max_jobs, one.max_procs, 1) for one in queues]
+        of_job[:, 0] = np.array(whole)[queue]
+        each = [opened(one.max_jobs_per_user, one.max_procs_per_user, people) for one in queues]
+        first = np.array(each)[queue]
+        of_job[:, 2] = np.where(first > 0, first + users.of_job, 0)
     if cluster.user_limits is not None:
-        theirs = opened((cluster.user_limits.max_jobs, cluster.user_limits.max_procs), people)
-
-    def make() -> Ints:
-        of_job = np.full((len(workload), 3), -1, np.int64)
-        if queues:
-            of_job[:, 0] = np.array(whole)[queue]
-        if theirs >= 0:
+        theirs = opened(cluster.user_limits.max_jobs, cluster.user_limits.max_procs, people)
+        if theirs > 0:
             of_job[:, 1] = theirs + users.of_job
-        if max(each, default=-1) >= 0:
-            first = np.array(each)[queue]
-            of_job[:, 2] = np.where(first >= 0, first + users.of_job, -1)
-        return of_job
-
-    of_job = workload.cached(
-        (make_accounts, names_of(queues), tuple(whole), tuple(each), theirs), make
-    )
-    table = np.repeat(np.array(limits, np.int64).reshape(-1, 2), sizes, axis=0)
-    return Accounts(of_job, table[:, 0], table[:, 1])
-
-
-def _no_accounts(jobs: int) -> Accounts:
-    nothing = np.empty(0, np.int64)
-    return Accounts(np.broadcast_to(np.int64(-1), (jobs, 3)), nothing, nothing)
+    return Accounts(of_job, make_limits(limits))
 
 
 def limits_users(workload: Workload, cluster: Cluster) -> bool:
@@ -226,16 +184,14 @@ def _share_of(shares: Mapping[str, float], workload: Workload, user: int) -> flo
     return shares.get(str(user), 1.0) if named is None else named
 
 
-def make_multifactor(workload: Workload, users: Users, weights: Weights | None) -> Multifactor:
-    """Make the weights, with the shares of the workload's users adding up to 1."""
-    given = weights or Weights()
-    if given.fair_share and not workload.has("user"):
+def make_shares(workload: Workload, users: Users, weights: Multifactor) -> Floats:
+    """Return the shares of the workload's users, which add up to 1."""
+    if weights.fair_share and not workload.has("user"):
         raise SimulationError(
             "fair-share needs users, and the log doesn't say who they are; "
             "set fair_share = 0 in the cluster's multifactor"
         )
     shares = np.ones(users.names.size)
-    if given.shares:
-        shares = np.array([_share_of(given.shares, workload, user) for user in users.names])
-    weight = (given.age, given.max_age, given.size, given.fair_share, given.queue)
-    return Multifactor(*weight, given.half_life, given.period, shares / shares.sum())
+    if weights.shares:
+        shares = np.array([_share_of(weights.shares, workload, user) for user in users.names])
+    return np.asarray(shares / shares.sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,21 +10,15 @@ import numpy as np
 from onega.core.errors import SimulationError
 from onega.core.machine.cluster import Cluster
 from onega.core.machine.nodes import PLACEMENTS, NodeGroup, Partition, detailed_policy, numbers
-from onega.core.policy import MULTIFACTOR as MULTIFACTOR_ORDER
-from onega.core.policy import Policy, Priority
-from onega.core.types import Floats, Ints
+from onega.core.policy import MULTIFACTOR, Policy
+from onega.core.types import Array, Floats, Ints
 from onega.kernels.machine import codes
-from onega.simulation.machine.problem import Nodes, Partitions
+from onega.kernels.machine.state import PARTITION
+from onega.simulation.machine.problem import Nodes
 
 POWER = "power"
 """How the machine-wide resource of a power cap is called."""
 
-ORDER_CODES = {
-    "xf": codes.EXPANSION,
-    "wfp3": codes.WFP3,
-    "unicef": codes.UNICEF,
-    MULTIFACTOR_ORDER: codes.MULTIFACTOR,
-}
 RESERVATIONS = {None: codes.NO_BACKFILL, "easy": 1, "conservative": codes.ALL_RESERVED}
 
 
@@ -50,26 +45,26 @@ class Layout:
     partitions: tuple[Partition, ...]
     policies: tuple[Policy, ...]
 
-    def rules(self, own_orders: frozenset[int]) -> Partitions:
-        """Return the rules of each partition; ``own_orders``: those that go by a function."""
+    def rules(self, orders: Sequence[int]) -> Array:
+        """Return the rules of each partition (``PARTITION``), by the codes of their orders."""
         cluster = self.cluster
-        whole = [
-            cluster.whole_nodes if one.whole_nodes is None else one.whole_nodes
-            for one in self.partitions
+        rules = np.zeros(len(self.partitions), PARTITION)
+        rules["order"] = orders
+        rules["reservations"] = [RESERVATIONS[policy.backfill] for policy in self.policies]
+        rules["placement"] = [
+            PLACEMENTS.index(one.placement or cluster.placement) for one in self.partitions
         ]
-        return Partitions(
-            np.array(
-                [
-                    codes.OWN if number in own_orders else order_code(policy)
-                    for number, policy in enumerate(self.policies)
-                ]
-            ),
-            np.array([RESERVATIONS[policy.backfill] for policy in self.policies]),
-            np.array(
-                [PLACEMENTS.index(one.placement or cluster.placement) for one in self.partitions]
-            ),
-            np.array(whole) & (not self.nodes.pooled),
-        )
+        if not self.nodes.pooled:
+            rules["whole"] = [
+                cluster.whole_nodes if one.whole_nodes is None else one.whole_nodes
+                for one in self.partitions
+            ]
+        return rules
+
+    @property
+    def has_multifactor(self) -> bool:
+        """Whether any partition goes by the multifactor priority."""
+        return any(policy.order == MULTIFACTOR for policy in self.policies)
 
     @property
     def groups(self) -> tuple[Floats, Ints, Ints]:
@@ -162,10 +157,3 @@ def _owners(partitions: tuple[Partition, ...], count: int) -> Ints:
     for number, one in enumerate(partitions):
         owner[np.array(numbers(one.nodes or "")) - 1] = number
     return owner
-
-
-def order_code(policy: Policy) -> int:
-    """Return the code of a partition's order."""
-    if isinstance(policy.order, Priority):
-        return codes.STATIC if policy.order.static else codes.OWN
-    return ORDER_CODES.get(str(policy.order), codes.STATIC)

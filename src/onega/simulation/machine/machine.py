@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -16,7 +15,6 @@ from onega.core.schedule.schedule import Schedule
 from onega.core.workload.report import Report
 from onega.core.workload.tables import TableLike
 from onega.core.workload.workload import Workload
-from onega.kernels.machine import codes
 from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.machine.build import Prepared, prepare
 from onega.simulation.machine.fit import Misfit
@@ -44,7 +42,6 @@ def simulate_detailed(
     for misfit in prepared.misfits:
         raise misfit.error(len(prepared.arrivals.jobs))
     problem, outcome = _run_to_the_end(prepared, progress)
-    outcome = _with_limits(prepared, outcome)
     how = f"rate control={machine.rates.kind}, enforce_limits={enforce_limits}"
     what = "detailed machine, ties=instant"
     return make_schedule(
@@ -104,12 +101,12 @@ def _run_to_the_end(
 def _as_shaped(prepared: Prepared) -> Workload:
     """Give jobs for which a single shape is left that shape; the run tells those of the others."""
     arrivals, options = prepared.arrivals, prepared.shapes.options
-    single = np.flatnonzero((prepared.rows.options == 1) & (arrivals.done == 0))
-    shape = prepared.rows.first_option[single]
+    single = np.flatnonzero((prepared.jobs["options"] == 1) & (arrivals.done == 0))
+    shape = prepared.jobs["first_option"][single]
     procs, runtime, estimate = (
         arrivals.jobs.column(name)[single] for name in ("procs", "runtime", "estimate")
     )
-    own = np.where(prepared.shapes.limited[shape], estimate, runtime)
+    own = np.where(options.limited[shape], estimate, runtime)
     other = (options.procs[shape] != procs) | (options.work[shape] != own)
     if not other.any():
         return arrivals.workload
@@ -126,21 +123,3 @@ def _as_shaped(prepared: Prepared) -> Workload:
             changed[row[known]] = values[shape[known]]
             columns.append(pl.Series(name, changed, nan_to_null=True))
     return arrivals.workload.with_columns(*columns, note="shapes of moldable jobs")
-
-
-def _with_limits(prepared: Prepared, outcome: Outcome) -> Outcome:
-    """Call a moldable job's end what it is for the option that was taken."""
-    limited, first = prepared.shapes.limited, prepared.rows.first_option
-    if limited.size == first.size or not limited.any():
-        return outcome
-    taken = np.where(outcome.option >= 0, outcome.option, first)
-    differ = limited[taken] != limited[first]
-    ended = outcome.state <= codes.TIMEOUT
-    if not (differ & ended).any():
-        return outcome
-    state = np.array(outcome.state)
-    state[differ & ended] = np.where(limited[taken], codes.TIMEOUT, codes.COMPLETED)[differ & ended]
-    log, names = outcome.log.copy(), np.array([codes.ENDED_COMPLETED, codes.ENDED_TIMEOUT])
-    ends = np.isin(log["event"], names)
-    log["event"][ends] = names[state[log["job"][ends]]]
-    return replace(outcome, state=state, log=log)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from onega.core.errors import SimulationError
-from onega.core.policy import KeyFunction, Priority
+from onega.core.policy import MULTIFACTOR, KeyFunction, Policy, Priority
 from onega.core.types import Floats, Ints
 from onega.core.workload.report import Finding
 from onega.core.workload.workload import Workload
 from onega.kernels.machine import codes
 from onega.kernels.pool.records import Columns
-from onega.simulation.machine.groups import names_of, queue_levels
-from onega.simulation.machine.layout import Layout, order_code
 from onega.simulation.machine.shapes import row_of_job
-from onega.simulation.pool.setup import rows, stable_order
+from onega.simulation.pool.setup import stable_order
 from onega.simulation.priority import static_keys
 
 
@@ -32,71 +30,73 @@ def by_late_submission(now: float, submit: float, estimate: float, procs: float)
 
 
 BY_SUBMISSION = {"fcfs": by_submission, "lcfs": by_late_submission}
+BY_TIME = {
+    "xf": codes.EXPANSION,
+    "wfp3": codes.WFP3,
+    "unicef": codes.UNICEF,
+    MULTIFACTOR: codes.MULTIFACTOR,
+}
+
+Order = tuple[int, KeyFunction | None]
+"""The code of a partition's order, and the function that it goes by, if it does."""
 
 
-def own_order(layout: Layout, *, dependent: bool) -> tuple[KeyFunction | None, frozenset[int]]:
-    """Return the function of the orders that go by one, and the partitions that do.
+def order_of(policy: Policy, *, dependent: bool) -> Order:
+    """Return the order of a policy.
 
     Where jobs are submitted after others end, their places in the log don't say when: the orders
     by submission become functions of it.
     """
-    functions: dict[KeyFunction, None] = {}
-    partitions = set()
-    for number, policy in enumerate(layout.policies):
-        function = None
-        if isinstance(policy.order, Priority) and not policy.order.static:
-            function = policy.order.function
-        elif dependent and isinstance(policy.order, str):
-            function = BY_SUBMISSION.get(policy.order)
-        if function is not None:
-            functions[function] = None
-            partitions.add(number)
+    order = policy.order
+    if isinstance(order, Priority):
+        return (codes.STATIC, None) if order.static else (codes.OWN, order.function)
+    if dependent and order in BY_SUBMISSION:
+        return codes.OWN, BY_SUBMISSION[order]
+    return BY_TIME.get(str(order), codes.STATIC), None
+
+
+def own_function(orders: Sequence[Order]) -> KeyFunction | None:
+    """Return the function of the orders that go by one."""
+    functions = {function for _, function in orders if function is not None}
     if len(functions) > 1:
         raise SimulationError(
             "partitions with different orders of one's own (or fcfs and lcfs with dependencies) "
             "can't be in one run; give them the same"
         )
-    return next(iter(functions), None), frozenset(partitions)
+    return next(iter(functions), None)
 
 
 def ranks(
-    workload: Workload,
-    layout: Layout,
+    policies: Sequence[Policy],
+    orders: Sequence[Order],
     partition: Ints,
     queue_rank: Ints,
     columns: Callable[[], Columns],
 ) -> Ints:
     """Return each job's place in the fixed order of its partition: queue, key, arrival.
 
-    Orders by a key of the time don't look at it, first come, first served at no ``columns``.
+    Where the key depends on the time it is that of the queue. First come, first served asks for no
+    ``columns``.
     """
-    place = rows(workload)
-    static = [n for n, policy in enumerate(layout.policies) if order_code(policy) == codes.STATIC]
+    static = [number for number, (code, _) in enumerate(orders) if code == codes.STATIC]
     if not static:
-        return place
-    parts, queues = layout.partitions, layout.cluster.queues
-    grouped = len(parts) > 1 or len(queues) > 0
-
-    def ranked(order: Ints) -> Ints:
-        """Keep an order within each partition and rank of queues."""
-        if grouped:
-            group = ((partition + 1) * (queue_rank.max() + 1) + queue_rank)[order]
-            there = np.flatnonzero(np.bincount(group))
-            order = order[np.concatenate([np.flatnonzero(group == one) for one in there])]
-        rank = np.empty_like(place)
-        rank[order] = place
-        return rank
-
-    if all(layout.policies[number].order == "fcfs" for number in static):
-        made_from = (ranks, names_of(parts), names_of(queues), tuple(queue_levels(queues)))
-        return workload.cached(made_from, lambda: ranked(place)) if grouped else place
-    known, key = columns(), np.zeros(partition.size)
-    keys = {number: static_keys(layout.policies[number], known) for number in static}
-    for number, fixed in keys.items():
-        if fixed is not None:
-            inside = partition == number
-            key[inside] = fixed[inside]
-    return ranked(stable_order(key))
+        return queue_rank
+    place = order = np.arange(partition.size)
+    if any(policies[number].order != "fcfs" for number in static):
+        known, key = columns(), np.zeros(partition.size)
+        for number in static:
+            fixed = static_keys(policies[number], known)
+            if fixed is not None:
+                inside = partition == number
+                key[inside] = fixed[inside]
+        order = stable_order(key)
+    if queue_rank.any():
+        order = order[stable_order(queue_rank[order])]
+    rank = np.empty_like(place)
+    rank[order] = place
+    if len(static) < len(orders):
+        rank = np.where(np.isin(partition, static), rank, queue_rank)
+    return rank
 
 
 def dependencies(workload: Workload) -> tuple[Ints, Floats, Finding]:

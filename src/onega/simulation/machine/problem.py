@@ -1,4 +1,4 @@
-"""What the detailed machine takes and gives, as plain arrays.
+"""What the detailed machine takes and gives: records, and plain arrays.
 
 `Problem` is what workload, cluster, policy, events and rng come down to; `Outcome` is what the
 kernel (or, in the tests, its naive twin) makes of it. Both speak of rows by arrival, of nodes,
@@ -7,74 +7,37 @@ partitions, users and options by number from 0. Seconds, processors, any unit of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from onega.core.machine.cluster import RateControl
+from onega.core.machine.queues import Multifactor
 from onega.core.policy import KeyFunction
 from onega.core.types import Array, Flags, Floats, Ints
+from onega.kernels.machine.codes import UNSTARTED
+from onega.kernels.machine.state import JOB, LIMIT
+
+NO_LIMIT = 2**62
 
 
-@dataclass(frozen=True, eq=False)
-class JobRows:
-    """One entry per job, in the order of arrival (submission, then row).
+def make_jobs(count: int, **columns: Any) -> Array:  # noqa: ANN401
+    """Make jobs (``JOB``) that nothing has happened to; what isn't given is 0, or none."""
+    jobs = np.zeros(count, JOB)
+    jobs["submitted"] = jobs["start"] = jobs["end"] = np.nan
+    jobs["after"] = jobs["child"] = jobs["sibling"] = jobs["option"] = -1
+    jobs["state"] = UNSTARTED
+    for name, values in columns.items():
+        jobs[name] = values
+    return jobs
 
-    Attributes
-    ----------
-    submit
-        Seconds; of a dependent job: not used.
-    partition, user
-        Numbers; users matter to fair-share only.
-    rank
-        Place in the fixed order of the job's partition (smaller first, distinct): queue rank, key
-        and arrival put together. For orders by a key of the time it isn't used.
-    queue_rank
-        Queues of higher priority have smaller ranks; with keys of the time, jobs go by
-        (queue_rank, key, arrival).
-    queue_factor
-        The queue's term of the multifactor priority, from 0 to 1.
-    accounts
-        (jobs × 3) accounts that it counts against; −1: none.
-    first_option, options
-        Its options are rows ``first_option`` … ``first_option + options − 1`` of `Options`.
-    limited
-        Whether its work was cut at its estimate.
-    launch, completion
-        Overheads in seconds.
-    after, think
-        Row of the job that it waits for (−1: none), and seconds after that job's end.
-    initial_start, initial_done
-        NaN; or it runs at the beginning, since when, and work done so far.
-    """
 
-    submit: Floats
-    partition: Ints
-    user: Ints
-    rank: Ints
-    queue_rank: Ints
-    queue_factor: Floats
-    accounts: Ints
-    first_option: Ints
-    options: Ints
-    limited: Flags
-    launch: Floats
-    completion: Floats
-    after: Ints
-    think: Floats
-    initial_start: Floats
-    initial_done: Floats
-
-    @cached_property
-    def followers(self) -> Ints:
-        """Rows that wait for others."""
-        return np.flatnonzero(self.after >= 0)
-
-    @cached_property
-    def begun(self) -> Ints:
-        """Rows that run at the beginning."""
-        return np.flatnonzero(~np.isnan(self.initial_start))
+def make_limits(limits: Sequence[tuple[int, ...]]) -> Array:
+    """Make limits (``LIMIT``) on running jobs and processors; the first is none."""
+    return np.array([(NO_LIMIT, NO_LIMIT), *limits], LIMIT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +52,8 @@ class Options:
         Number of equal chunks, and (options × K) what one chunk needs of each node resource.
     demand
         (options × G) what the whole job needs of each machine-wide resource.
+    limited
+        Whether the work was cut at the estimate.
     """
 
     procs: Ints
@@ -97,6 +62,7 @@ class Options:
     chunks: Ints
     chunk: Floats
     demand: Floats
+    limited: Flags
 
     @property
     def longest(self) -> float:
@@ -125,69 +91,6 @@ class Nodes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Partitions:
-    """Rules of each partition.
-
-    Attributes
-    ----------
-    order
-        STATIC, or the code of a key.
-    reservations
-        NO_BACKFILL, k, or ALL_RESERVED.
-    placement, whole
-        How chunks go onto nodes; whether jobs take whole nodes.
-    """
-
-    order: Ints
-    reservations: Ints
-    placement: Ints
-    whole: Flags
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Multifactor:
-    """Weights and memory of the multifactor priority.
-
-    Attributes
-    ----------
-    age, max_age, job_size, fair_share, queue
-        Weights, and the age at which its term is full, seconds.
-    half_life, period
-        Of usage; between evaluations (0: at every pass).
-    shares
-        Of each user, adding up to 1.
-    """
-
-    age: float
-    max_age: float
-    job_size: float
-    fair_share: float
-    queue: float
-    half_life: float
-    period: float
-    shares: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sleep:
-    """Sleep states from the lightest: increasing timeouts and the delay of waking up, seconds."""
-
-    timeout: Floats
-    delay: Floats
-    wake_ahead: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TableEvents:
-    """Events in the order of time, then of the table: CANCEL … LEAVE, of a job row or a node."""
-
-    time: Floats
-    code: Ints
-    job: Ints
-    node: Ints
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Calendar:
     """What is known in advance.
 
@@ -208,7 +111,7 @@ class Calendar:
     step_capacity: Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """One run of the detailed machine.
 
@@ -216,33 +119,52 @@ class Problem:
     ----------
     t0
         When the run begins: everything is idle since then.
-    account_jobs, account_procs
-        Limits of each account on running jobs and processors (large: none).
+    jobs, partitions, limits, events, sleep
+        Records of `onega.kernels.machine.state`, as they are at the beginning: of partitions
+        ``order``, ``reservations``, ``placement`` and ``whole``; limits on running jobs and
+        processors, of which the first is none; events in the order of time, then of the table;
+        sleep states from the lightest, none if nothing sleeps.
+    wake_ahead
+        Whether processors are woken in time for the first reservation.
+    multifactor, shares
+        Weights of the multifactor priority, if any partition goes by it; the share of each user,
+        adding up to 1.
     on_interrupt, checkpoint
         LOSE, REQUEUE or CHECKPOINT, and its interval (seconds of work).
     rates, draws
-        Rate control; draws of the random one: at arrival of row j ``draws[j]``, at its departure
-        ``draws[n + j]``.
+        Rate control; draws of the random one: at arrival of row j ``draws[2j]``, at its departure
+        ``draws[2j + 1]``.
     own
         A user's key function if any partition's order is OWN.
     """
 
     t0: float
-    jobs: JobRows
+    jobs: Array
     options: Options
     nodes: Nodes
-    partitions: Partitions
-    account_jobs: Ints
-    account_procs: Ints
-    events: TableEvents
+    partitions: Array
+    limits: Array
+    events: Array
     calendar: Calendar
     multifactor: Multifactor | None
-    sleep: Sleep | None
+    shares: Floats
+    sleep: Array
+    wake_ahead: bool
     on_interrupt: int
     checkpoint: float
     rates: RateControl
     draws: Floats
     own: KeyFunction | None = None
+
+    @cached_property
+    def followers(self) -> Ints:
+        """Rows of jobs that wait for others."""
+        return np.flatnonzero(self.jobs["after"] >= 0)
+
+    @cached_property
+    def begun(self) -> Ints:
+        """Rows of jobs that run at the beginning."""
+        return np.flatnonzero(~np.isnan(self.jobs["start"]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -65,7 +65,7 @@ def make_schedule(
             by_arrival,
             outcome,
             work,
-            problem.jobs.initial_done,
+            np.ascontiguousarray(problem.jobs["saved"]),
             rates,
             problem.checkpoint if problem.on_interrupt == CHECKPOINT else None,
         ),
@@ -75,14 +75,14 @@ def make_schedule(
 def _work(problem: Problem, outcome: Outcome) -> Floats:
     """Return the work of each job in the option that was taken, or in its first."""
     jobs, options = problem.jobs, problem.options
-    if options.work.size == jobs.submit.size:
+    if options.work.size == jobs.size:
         return options.work
-    return options.work[np.where(outcome.option >= 0, outcome.option, jobs.first_option)]
+    return options.work[np.where(outcome.option >= 0, outcome.option, jobs["first_option"])]
 
 
 def _pieces(problem: Problem, outcome: Outcome, by_arrival: Ints | None) -> Pieces | None:
     """Return all stretches on processors, as they began; None if each job has at most one."""
-    if problem.calendar.begin.size == 0 and (problem.events.code == LEAVE).all():
+    if problem.calendar.begin.size == 0 and (problem.events["code"] == LEAVE).all():
         return None  # nothing that interrupts a job
     job, start, end = outcome.attempts["job"], outcome.attempts["start"], outcome.attempts["end"]
     started = np.count_nonzero(np.isfinite(outcome.start))
@@ -99,11 +99,12 @@ def _as_run(
     ``run`` has what happened, and the work of each job in the option that was taken.
     """
     jobs, options = problem.jobs, problem.options
-    if jobs.followers.size == 0 and options.procs.size == jobs.submit.size:
+    followers = problem.followers
+    if followers.size == 0 and options.procs.size == jobs.size:
         return workload  # no job follows another, and each has one shape
     outcome, work = run
-    followed = jobs.followers[np.isfinite(outcome.submit[jobs.followers])]
-    molded = np.flatnonzero((jobs.options > 1) & (outcome.option >= 0))
+    followed = followers[np.isfinite(outcome.submit[followers])]
+    molded = np.flatnonzero((jobs["options"] > 1) & (outcome.option >= 0))
     if followed.size + molded.size == 0:
         return workload
     taken = outcome.option[molded]

@@ -56,7 +56,7 @@ def run(problem: Problem, *, progress: Progress | None = None) -> Outcome:
         if reason == engine.BAD_KEY:
             raise SimulationError(_explain(problem, machine))
         if progress is not None:
-            progress(float(machine.clock[0]["gone"]) / max(1, problem.jobs.submit.size))
+            progress(float(machine.clock[0]["gone"]) / problem.jobs.size)
     if progress is not None:
         progress(1.0)
     return outcome(machine)
@@ -64,10 +64,10 @@ def run(problem: Problem, *, progress: Progress | None = None) -> Outcome:
 
 def _load_initial(problem: Problem, machine: Machine) -> None:
     """Put the jobs onto the machine that run at the beginning, in the order of their starts."""
-    rows, begun = problem.jobs.begun, problem.jobs.initial_start
+    rows = problem.begun
     if rows.size == 0:
         return
-    stuck = load(machine, rows[np.argsort(begun[rows], kind="stable")])
+    stuck = load(machine, rows[np.argsort(problem.jobs["start"][rows], kind="stable")])
     if stuck >= 0:
         raise SimulationError(
             f"the jobs that run at the beginning don't fit on the machine together: row {stuck} "
@@ -79,7 +79,7 @@ def _load_initial(problem: Problem, machine: Machine) -> None:
 def _explain(problem: Problem, machine: Machine) -> str:
     """Say what a user's function did for the job at fault."""
     assert problem.own is not None
-    first, options = problem.jobs.first_option, problem.options
+    first, options = problem.jobs["first_option"], problem.options
     columns = Columns(
         machine.jobs["submitted"], options.work[first], options.expect[first], options.procs[first]
     )

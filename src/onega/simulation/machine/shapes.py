@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from onega.core.errors import SimulationError, suggest
@@ -20,7 +19,6 @@ from onega.core.workload.tables import AMOUNT, TableLike, cast_column, frame_of,
 from onega.core.workload.workload import Workload
 from onega.simulation.machine.layout import POWER, Layout
 from onega.simulation.machine.problem import Options
-from onega.simulation.pool.setup import make_jobs
 
 OPTIONS = "options of moldable jobs"
 DEMANDS = "demands"
@@ -46,40 +44,28 @@ class Offer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """Options, and whether the work of each is cut at its estimate.
-
-    They stand by job, and every job has at least one. ``count`` says how many each job has; None:
-    one.
-    """
+    """Options, job by job, at least one each; ``count`` says how many."""
 
     options: Options
-    limited: Flags
-    count: Ints | None = None
+    count: Ints
 
     @cached_property
     def job(self) -> Ints:
         """The job (row) of each option."""
-        if self.count is None:
-            return np.arange(self.options.procs.size)
         return np.arange(self.count.size).repeat(self.count)
 
     @cached_property
     def first(self) -> Ints:
         """Where each job's options begin."""
-        return self.job if self.count is None else np.cumsum(self.count) - self.count
+        return np.cumsum(self.count) - self.count
 
     def kept(self, some: Flags) -> Shapes:
         """Keep some of the options, at least one of each job."""
         old = self.options
         return Shapes(
             Options(*(getattr(old, one.name)[some] for one in fields(old))),
-            self.limited[some],
-            None if self.count is None else np.add.reduceat(some, self.first, dtype=np.int64),
+            np.add.reduceat(some, self.first, dtype=np.int64),
         )
-
-    def of_jobs(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return for each option what its job has."""
-        return values if self.count is None else values[self.job]
 
 
 def make_shapes(
@@ -109,21 +95,12 @@ def make_shapes(
     """
     findings: list[Finding] = []
     wanted = _wanted(workload, layout, demands, findings)
+    nodes = None
     if moldable is None:
+        procs, runtime, estimate = map(workload.column, ("procs", "runtime", "estimate"))
+        each = np.ones(procs.size, np.int64)
+        offer = Offer(procs.astype(np.int64), runtime, estimate, each)
         nodes = _nodes(workload, layout, wanted, findings)
-
-        def make() -> Shapes:
-            jobs = make_jobs(workload, policy, enforce_limits=enforce_limits)
-            _, work, expect, procs = jobs.columns
-            chunks, chunk = _chunks(procs, wanted, layout, nodes)
-            none = np.empty((procs.size, 0))  # of machine-wide resources: see below
-            return Shapes(Options(procs, work, expect, chunks, chunk, none), jobs.limited)
-
-        key = (make_shapes, policy.knowledge, enforce_limits, tuple(layout.resources))
-        # Without demands they are the same for all runs of a workload; which of its nodes count
-        # depends on those of this machine.
-        shared = demands is None and nodes is None
-        shapes = workload.cached(key, make) if shared else make()
     else:
         fixed = np.isfinite(begun)
         if hasattr(moldable, "speedup"):
@@ -131,23 +108,6 @@ def make_shapes(
         else:
             offer = _by_table(workload, moldable, fixed, findings)
         wanted = {name: values.repeat(offer.each) for name, values in wanted.items()}
-        shapes = _molded(offer, wanted, layout, policy, enforce_limits=enforce_limits)
-    if layout.shared:
-        options = shapes.options
-        demand = _demand(options.procs, wanted, layout)
-        shapes = replace(shapes, options=replace(options, demand=demand))
-    return shapes, findings
-
-
-def _molded(
-    offer: Offer,
-    wanted: dict[str, Floats],
-    layout: Layout,
-    policy: Policy,
-    *,
-    enforce_limits: bool,
-) -> Shapes:
-    """Make the options of moldable jobs from what is on offer to them."""
     procs, work, estimate, each = offer
     limited = np.zeros(procs.size, bool)
     if enforce_limits:
@@ -156,14 +116,14 @@ def _molded(
     expect = work
     if policy.knowledge != "runtime":  # of those that have no estimate the work is known
         expect = np.where(estimate > 0, estimate, work)
-    chunks, chunk = _chunks(procs, wanted, layout)
-    none = np.empty((procs.size, 0))
-    return Shapes(Options(procs, work, expect, chunks, chunk, none), limited, each)
+    chunks, chunk = _chunks(procs, wanted, layout, nodes)
+    demand = _demand(procs, wanted, layout)
+    return Shapes(Options(procs, work, expect, chunks, chunk, demand, limited), each), findings
 
 
 def row_of_job(workload: Workload, ids: pl.Series) -> Ints:
     """Return the row of each id; −1 where there is no such job."""
-    known, row = workload.cached((_ids_in_order,), lambda: _ids_in_order(workload))
+    known, row = _ids_in_order(workload)
     asked = (ids.fill_null(NO_JOB) if ids.null_count() else ids).to_numpy()
     place = np.minimum(np.searchsorted(known, asked), known.size - 1)
     return np.where(known[place] == asked, row[place], -1)
@@ -251,7 +211,7 @@ def _wanted(
     known = [*layout.resources[1:], *(name for name in layout.shared if name != POWER)]
     wanted = _of_the_log(workload, known, findings)
     if "memory" in layout.resources:
-        wanted["memory"] = workload.cached((_memory,), lambda: _memory(workload))
+        wanted["memory"] = _memory(workload)
     if demands is None:
         return wanted
     frame = frame_of(demands, ("job",), DEMANDS)

@@ -163,28 +163,6 @@ def in_rows(values: npt.NDArray[Any], by_arrival: Ints | None) -> npt.NDArray[An
     return result
 
 
-def constant(workload: Workload, value: float, kind: type = np.float64) -> npt.NDArray[Any]:
-    """Return a column of one value for each job: the same column for all runs of a workload."""
-
-    def make() -> npt.NDArray[Any]:
-        column: npt.NDArray[Any] = np.full(len(workload), value, kind)
-        column.setflags(write=False)
-        return column
-
-    return workload.cached((constant, repr(value), kind), make)
-
-
-def rows(workload: Workload) -> Ints:
-    """Return the number of each job: the same column for all runs of a workload."""
-
-    def make() -> Ints:
-        column: Ints = np.arange(len(workload))
-        column.setflags(write=False)
-        return column
-
-    return workload.cached((rows,), make)
-
-
 def stable_order(values: npt.NDArray[Any]) -> Ints:
     """Return the order of numbers, equal ones as they come: `numpy.argsort`, but quicker.
 
