@@ -373,3 +373,10 @@ def test_invariants(spec, lam, mu, nu, shared):
     n = state_numbers(result)
     assert np.dot(n, p) == pytest.approx(result.mean_busy, rel=1e-9)
     assert result.quantile(0.5) <= result.quantile(0.95) <= result.quantile(0.999)
+
+
+def test_a_limit_that_never_comes_has_the_same_critical_limit():
+    """All exponential limits have one shape, however rare they are."""
+    rates = {"arrival_rate": 1.0, "service_rate": 1e3, "widths": "1:0.5,2:0.5"}
+    usual, rare = (onega.limits(limit_rate=rate, **rates) for rate in (1.0, 2e-308))
+    assert rare.critical_limit == usual.critical_limit

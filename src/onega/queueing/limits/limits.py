@@ -339,7 +339,9 @@ def critical_limit(
     """
     from scipy.optimize import brentq
 
-    shape: LimitLaw = law if math.isfinite(law.mean) else Exponential(mu)
+    # All exponential laws have one shape; that of the service needs no scaling, which might overflow.
+    exponential = isinstance(law, Exponential) or not math.isfinite(law.mean)
+    shape: LimitLaw = Exponential(mu) if exponential else law
     if isinstance(shape, Exponential) and not shared and widths.values.size == 1:
         root = math.log(target) / widths.widest
         return math.exp(root) / -math.expm1(root) / mu
