@@ -339,7 +339,7 @@ def critical_limit(
     """
     from scipy.optimize import brentq
 
-    # All exponential laws have one shape; that of the service needs no scaling, which might overflow.
+    # All exponential laws have one shape: that of the service needs no scaling, which may overflow.
     exponential = isinstance(law, Exponential) or not math.isfinite(law.mean)
     shape: LimitLaw = Exponential(mu) if exponential else law
     if isinstance(shape, Exponential) and not shared and widths.values.size == 1:
