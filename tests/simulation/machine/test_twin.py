@@ -298,6 +298,11 @@ def test_equal_longer_many():
     check_seeds(lambda seed: random_mixture(seed, 120), 1000, 300)
 
 
+def test_a_reservation_that_ends_interrupts_no_job():
+    """Reservations may overlap and want more than there is: one that ends leaves the rest to it."""
+    assert check(random_mixture(20_041))
+
+
 @pytest.mark.verification
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_equal_many(mechanism):

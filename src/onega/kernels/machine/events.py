@@ -136,7 +136,7 @@ def _book(m: Machine, row: int, n: int) -> None:
     for k in range(m.needs.shape[1]):
         change_free(m, n, k, sign * m.tables.amounts[row, k])
     note(m, codes.RESERVED if sign < 0.0 else codes.RELEASED, NONE, n)
-    while _is_overbooked(m, n) and m.nodes[n].jobs > 0:
+    while sign < 0.0 and _is_overbooked(m, n) and m.nodes[n].jobs > 0:
         interrupt(m, _first_on(m, n, True), n)  # noqa: FBT003
 
 
