@@ -50,3 +50,13 @@ def test_rule_between_the_two_is_another(waits):
     found = waits(log, PROCS, extra_counts=False, prefix=False)
     assert found != waits(log, PROCS, extra_counts=True, prefix=False)
     assert found != waits(log, PROCS, extra_counts=False, prefix=True)
+
+
+def test_the_stream_with_a_night_is_as_its_page_says():
+    stream = runpy.run_path(str(SCRIPT.with_name("night_stream.py")))["night_stream"]()
+    submit = stream.column("submit")
+    gaps = np.diff(submit)
+    assert (len(stream), stream.meta.procs, submit[0]) == (120, 128, 0.0)
+    assert gaps.argmax() == 59  # the night is between the two days, some three hours
+    assert 2.9 * 3600 < gaps.max() < 3.2 * 3600
+    assert (stream.column("estimate") >= stream.column("runtime")).all()
