@@ -57,7 +57,7 @@ def steps_of(profile):
     """Times and free processors from then on."""
     present, changes = profile.present[0], profile.changes
     times, free = [present["time"]], [present["free"]]
-    for block in changes.block["order"][: changes.used[0]]:
+    for block in changes.blocks.order[: changes.blocks.used[0]]:
         size = changes.block["filled"][block]
         for entry in changes.entry[block * BLOCK : block * BLOCK + size]:
             times.append(entry["key"])

@@ -79,8 +79,8 @@ class Twin:
 
     def check(self) -> None:
         """Blocks in order and not empty, totals right, every block in use or spare."""
-        runs, used = self.runs, int(self.runs.used[0])
-        order = runs.block["order"][:used]
+        runs, used = self.runs, int(self.runs.blocks.used[0])
+        order = runs.blocks.order[:used]
         found = []
         for block in order:
             size = int(runs.block["filled"][block])
@@ -89,8 +89,7 @@ class Twin:
             assert entries["count"].sum() == runs.block["total"][block]
             found += entries.tolist()
         assert found == sorted(self.inside.items())
-        spare = runs.block["spare"][: runs.block.size - used]
-        assert sorted([*order, *spare]) == list(range(runs.block.size))
+        assert sorted(runs.blocks.order) == list(range(runs.block.size))
 
 
 share = st.floats(0, 1, exclude_max=True)
@@ -142,7 +141,7 @@ def test_sparse_blocks_are_packed_when_none_is_spare():
         for key in range(half * chunk, half * (chunk + 1)):
             twin.add(float(key), 2)
         twin.run()
-        before, most = most, max(most, int(twin.runs.used[0]))
+        before, most = most, max(most, int(twin.runs.blocks.used[0]))
         if chunk >= 2:
             # A block of its own since the last split: leave one key in it, so that blocks run
             # out long before keys do.

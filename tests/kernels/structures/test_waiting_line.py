@@ -11,12 +11,8 @@ from numba import njit
 
 from onega.kernels.structures.waiting_line import (
     BLOCK,
-    COUNT,
     UNBOUNDED,
-    USED,
     Fit,
-    grow_waiting,
-    has_room,
     make_waiting,
     waiting_add,
     waiting_find,
@@ -30,22 +26,21 @@ ADD, FIND, TAKE, HEAD = range(4)
 
 @njit
 def drive(waiting, operations, fits, answers):
-    """Run operations (kind, ordinal or rank, procs, expect); stop where there is no room.
+    """Run operations (kind, ordinal or rank, procs, expect); return the most blocks in use.
 
-    FIND looks from the ordinal on; TAKE takes what the last FIND found. Returns how many were done.
+    FIND looks from the ordinal on; TAKE takes what the last FIND found.
     """
+    most = 0
     place, index = -1, 0
     for i in range(operations.shape[0]):
         kind = int(operations[i, 0])
         number = int(operations[i, 1])
         if kind == ADD:
-            if not has_room(waiting, 1):
-                return i
             waiting_add(waiting, 2 * number, number, int(operations[i, 2]), operations[i, 3])
         elif kind == FIND:
             place = 0
-            while place < waiting.state[USED]:
-                size = waiting.block[waiting.block[place].order].filled
+            while place < waiting.blocks.used[0]:
+                size = waiting.block[waiting.blocks.order[place]].filled
                 if number < size:
                     break
                 number -= size
@@ -54,18 +49,19 @@ def drive(waiting, operations, fits, answers):
             place, index = waiting_find(waiting, place, number, fit)
             answers[i] = waiting.entry[index].rank if place >= 0 else -1
         elif kind == TAKE:
-            used = waiting.state[USED]
+            used = waiting.blocks.used[0]
             gone = waiting_take(waiting, place, index)
-            answers[i] = 1.0 if gone == (waiting.state[USED] < used) else 0.0
+            answers[i] = 1.0 if gone == (waiting.blocks.used[0] < used) else 0.0
         else:
             answers[i] = waiting.entry[waiting_head(waiting)].rank
-    return operations.shape[0]
+        most = max(most, waiting.blocks.used[0])
+    return most
 
 
 def check(waiting, queue) -> None:
     """Entries in order; bounds not above what they bound; every block in use or spare."""
-    used = int(waiting.state[USED])
-    order = waiting.block["order"][:used]
+    used = int(waiting.blocks.used[0])
+    order = waiting.blocks.order[:used]
     found = []
     for block in order:
         size = int(waiting.block["filled"][block])
@@ -79,9 +75,8 @@ def check(waiting, queue) -> None:
             narrow = entries["expect"][entries["procs"] < 2 ** (k + 1)]
             assert waiting.shortest[block, k] <= narrow.min(initial=np.inf)
     assert found == queue
-    assert waiting.state[COUNT] == len(queue)
-    spare = waiting.block["spare"][: waiting.block.size - used]
-    assert sorted([*order, *spare]) == list(range(waiting.block.size))
+    assert waiting.jobs[0] == len(queue)
+    assert sorted(waiting.blocks.order) == list(range(waiting.block.size))
 
 
 def first_fit(queue, ordinal, fit):
@@ -100,7 +95,6 @@ class Twin:
         self.operations: list[tuple] = []
         self.fits: list[tuple] = []
         self.answers: list[float] = []
-        self.grown = 0
 
     def _do(self, operation, fit=(0, 0, 0, 0), answer=0.0) -> None:
         self.operations.append(operation)
@@ -122,17 +116,10 @@ class Twin:
             self._do((HEAD, 0, 0, 0), answer=self.queue[0][0])
 
     def run(self) -> None:
-        operations = np.array(self.operations, float)
-        fits, expected = np.array(self.fits, float), np.array(self.answers, float)
-        done = 0
-        while done < len(operations):
-            answers = np.zeros(len(operations) - done)
-            more = drive(self.waiting, operations[done:], fits[done:], answers)
-            assert answers[:more].tolist() == expected[done : done + more].tolist()
-            done += more
-            if done < len(operations):
-                self.waiting = grow_waiting(self.waiting)
-                self.grown += 1
+        operations = np.array(self.operations, float).reshape(-1, 4)
+        fits, answers = np.array(self.fits, float).reshape(-1, 4), np.zeros(len(self.answers))
+        self.most_blocks = drive(self.waiting, operations, fits, answers)
+        assert answers.tolist() == self.answers
         self.operations, self.fits, self.answers = [], [], []
         check(self.waiting, self.queue)
 
@@ -148,10 +135,10 @@ steps = st.lists(
 
 @settings(max_examples=150, deadline=None)
 @given(steps)
-def test_operations(steps):
-    twin = Twin(10, 9)
+def test_operations(script):
+    twin = Twin(len(script), 9)
     ranks = set()
-    for adding, number, procs, expect, extra in steps:
+    for adding, number, procs, expect, extra in script:
         if adding and number not in ranks:
             ranks.add(number)
             twin.add(number, procs, float(expect))
@@ -174,7 +161,7 @@ def random_fit(rng):
 def play_thousands(seed: int, ranks) -> Twin:
     """Let the queue grow to thousands, shrink to nothing, grow again."""
     rng = np.random.default_rng(seed)
-    twin = Twin(300, 64)
+    twin = Twin(6000, 64)
     coming = list(ranks)
     for turn in range(6):
         share = (0.95, 0.6, 0.2)[turn % 3]
@@ -193,15 +180,15 @@ def play_thousands(seed: int, ranks) -> Twin:
 
 
 def test_thousands_in_order_of_arrival():
-    assert play_thousands(1, range(6000, 0, -1)).grown > 0
+    play_thousands(1, range(6000, 0, -1))
 
 
 def test_thousands_by_random_rank():
-    assert play_thousands(2, np.random.default_rng(2).permutation(6000)).grown > 0
+    play_thousands(2, np.random.default_rng(2).permutation(6000))
 
 
 def test_thousands_newest_first():
-    assert play_thousands(3, range(6000)).grown > 0
+    play_thousands(3, range(6000))
 
 
 def test_emptied_from_the_front_and_from_the_back():
@@ -213,45 +200,19 @@ def test_emptied_from_the_front_and_from_the_back():
             ordinal = len(twin.queue) - 1 if backwards else 0
             twin.find(ordinal, (1, 1, 0.0, 0.0), take=True)
         twin.run()
-        assert twin.waiting.state.tolist() == [0, 0]
+        assert (twin.waiting.jobs[0], twin.waiting.blocks.used[0]) == (0, 0)
 
 
-def test_an_empty_queue_grows():
-    waiting = make_waiting(10, 8)
-    room = waiting.block.size
-    while not waiting.block.size > 8 * room:
-        waiting = grow_waiting(waiting)
-    assert waiting.state.tolist() == [0, 0]
-    assert waiting.shortest.shape == (waiting.block.size, 4)
-
-
-@njit
-def room_for(waiting, adding):
-    return has_room(waiting, adding)
-
-
-def test_enough_room_is_enough_for_any_ranks():
-    # Whoever has room for k must not run out while k are added, wherever they go.
+def test_there_is_always_a_spare_block():
+    # As many jobs as the queue was made for, in the worst orders and in none.
     rng = np.random.default_rng(5)
-    for adding in (1, 10, 200, 900):
-        twin = Twin(600, 8)
-        taken = rng.permutation(100_000)
-        for rank in taken[:600]:
-            twin.add(int(rank), 1, 1.0)
-        twin.run()
-        while not room_for(twin.waiting, adding):
-            twin.waiting = grow_waiting(twin.waiting)
-        for rank in taken[600 : 600 + adding]:
-            twin.add(int(rank), 1, 1.0)
-        before = twin.waiting
-        add_all(before, np.array(twin.operations)[:, 1].astype(int))
-        check(before, twin.queue)
-
-
-@njit
-def add_all(waiting, ranks):
-    for rank in ranks:
-        waiting_add(waiting, 2 * rank, rank, 1, 1.0)
+    for jobs in (1, 31, 33, 5000):
+        for ranks in (np.arange(jobs), np.arange(jobs)[::-1], rng.permutation(jobs)):
+            twin = Twin(jobs, 8)
+            for rank in ranks:
+                twin.add(int(rank), 1, 1.0)
+            twin.run()
+            assert twin.most_blocks <= twin.waiting.block.size
 
 
 @njit

@@ -21,7 +21,6 @@ from onega.core.workload.workload import Workload
 from onega.experiment.users.reactive_users import ReactiveUsers, without_preemption
 from onega.kernels.pool import engine
 from onega.kernels.structures.heap import make_heap
-from onega.kernels.structures.waiting_line import make_waiting
 from onega.kernels.users import closed_loop as kernel
 from onega.simulation.pool import setup
 from onega.simulation.priority import NO_FUNCTION, compile_priority
@@ -234,9 +233,6 @@ class _Run:
         rules = np.zeros(1, kernel.RULES)
         rules["busy_scale"] = base.cluster.procs / self.machine.procs
         rules["most"] = self.machine.procs
-        follows = np.flatnonzero(self.after >= 0)
-        at_end = self.lines["submit"][follows] <= self.lines["end"][self.after[follows]]
-        rules["at_once"] = int(np.count_nonzero(at_end))
         rules["patience"], rules["growth"] = RUNAWAY_JOBS, RUNAWAY_GROWTH
         draws = generator(child(self.seed, 1)).random(3 * order.size)
         self.crowd = kernel.Crowd(
@@ -290,8 +286,6 @@ class _Run:
             setup.make_levels(control),
             setup.make_draws(control, jobs.size, child(self.seed, 2)),
         )
-        if own is None:
-            state = state._replace(waiting=make_waiting(setup.QUEUE_ROOM, self.machine.procs))
         self.switches: list[Any] = []
         reason = engine.MORE
         while reason != engine.DONE:
@@ -300,7 +294,6 @@ class _Run:
             if count:
                 self.switches.append(state.log[:count].copy())
                 state.machine[0]["switches"] = 0
-            state = setup.grow_state(state, reason)
             if reason == kernel.RUNAWAY:
                 raise ExperimentError(self._runs_away(state.machine[0]))
             if reason in (engine.STUCK, engine.BAD_KEY):

@@ -20,7 +20,6 @@ from onega.kernels.structures.profile import (
 )
 from onega.kernels.structures.waiting_line import (
     BLOCK,
-    USED,
     Waiting,
     waiting_take,
     waiting_tighten,
@@ -50,10 +49,10 @@ def pass_conservative(state: State) -> None:
     place, skip = _behind(waiting, m.planned)
     hope, at = _next_hope(state, until, place, skip)
     while hope >= 0:
-        if skip == waiting.block[waiting.block[place].order].filled:
+        if skip == waiting.block[waiting.blocks.order[place]].filled:
             place += 1
             skip = 0
-        index = waiting.block[place].order * BLOCK + skip
+        index = waiting.blocks.order[place] * BLOCK + skip
         entry = waiting.entry[index]
         if index == at:
             number = entry.job
@@ -104,21 +103,21 @@ def _behind(waiting: Waiting, rank: int) -> tuple[int, int]:
 
     The place is that behind the last block if there is none.
     """
-    for place in range(waiting.state[USED]):
-        first = waiting.block[place].order * BLOCK
-        filled = waiting.block[waiting.block[place].order].filled
+    for place in range(waiting.blocks.used[0]):
+        first = waiting.blocks.order[place] * BLOCK
+        filled = waiting.block[waiting.blocks.order[place]].filled
         if waiting.entry[first + filled - 1].rank > rank:
             skip = 0
             while waiting.entry[first + skip].rank <= rank:
                 skip += 1
             return place, skip
-    return waiting.state[USED], 0
+    return waiting.blocks.used[0], 0
 
 
 @part
 def _count_equal(waiting: Waiting, place: int, index: int, limit: int) -> int:
     """Count the jobs from an entry on, before ``limit``, that ask for the same; in one block."""
-    block = waiting.block[place].order
+    block = waiting.blocks.order[place]
     end = block * BLOCK + waiting.block[block].filled
     if index < limit:
         end = min(end, limit)
@@ -141,8 +140,8 @@ def _find_brief(
     As `waiting_find`; jobs up to the widest class that ``until`` is not −∞ for.
     """
     classes = until.size
-    while place < waiting.state[USED]:
-        block = waiting.block[place].order
+    while place < waiting.blocks.used[0]:
+        block = waiting.blocks.order[place]
         possible = False
         for k in range(classes):
             possible |= clock + waiting.shortest[block, k] <= until[k]

@@ -22,7 +22,7 @@ from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.types import Records
 
 # Reasons to return.
-DONE, MORE, LOG_FULL, QUEUE_FULL, BAD_KEY, STUCK, PLAN_FULL = 0, 1, 2, 3, 4, 5, 6
+DONE, MORE, LOG_FULL, QUEUE_FULL, BAD_KEY, STUCK = 0, 1, 2, 3, 4, 5
 
 # Kinds of order: a fixed rank, a key evaluated at every pass, preemptive ones.
 RANKED, KEYED, NEWEST, SHORTEST_LEFT, LONGEST_LEFT = 0, 1, 2, 3, 4
@@ -134,9 +134,9 @@ def next_event(m: Record, jobs: Records, first_end: float) -> float:
 
 
 @part
-def submitted_by(m: Record, jobs: Records, time: float) -> int:
-    """Count the jobs that arrive up to a time."""
+def submitted(m: Record, jobs: Records) -> int:
+    """Count the jobs that arrive now."""
     number = m.arrived
-    while number < jobs.size and jobs[number].submit <= time:
+    while number < jobs.size and jobs[number].submit <= m.now:
         number += 1
     return number - m.arrived

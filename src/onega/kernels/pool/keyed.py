@@ -26,7 +26,7 @@ from onega.kernels.structures.profile import (
     profile_until,
 )
 from onega.kernels.structures.sorted_runs import runs_reach
-from onega.kernels.structures.waiting_line import COUNT, UNBOUNDED
+from onega.kernels.structures.waiting_line import UNBOUNDED
 from onega.kernels.types import Floats, Ints, Records
 
 EXPANSION, WFP3, UNICEF, OWN = 0, 1, 2, 3
@@ -132,7 +132,7 @@ def _last_hope(state: State, places: Ints, first: int, last: int) -> int:
 def _start(state: State) -> None:
     """Start and backfill, the keys being known; started jobs leave their places empty."""
     m, jobs, queue = state.machine[0], state.jobs, state.queue
-    count = state.waiting.state[COUNT]
+    count = state.waiting.jobs[0]
     conservative = m.backfill == CONSERVATIVE
     v = clock(m)
     shadow, extra, need = -np.inf, 0, 0
@@ -177,9 +177,9 @@ def _start(state: State) -> None:
 @part
 def newcomer_keyed(state: State, number: int) -> bool:
     """Queue a newcomer; a full pass is always needed."""
-    count = state.waiting.state[COUNT]
+    count = state.waiting.jobs[0]
     state.queue[count].job = number
-    state.waiting.state[COUNT] = count + 1
+    state.waiting.jobs[0] = count + 1
     return True
 
 
@@ -187,7 +187,7 @@ def newcomer_keyed(state: State, number: int) -> bool:
 def pass_keyed(state: State, own: Any) -> int:  # noqa: ANN401
     """One pass of an order by key; returns MORE, or BAD_KEY and the culprit."""
     m = state.machine[0]
-    count = state.waiting.state[COUNT]
+    count = state.waiting.jobs[0]
     if count == 0 or m.free == 0:
         return MORE
     if m.key == OWN:
@@ -198,5 +198,5 @@ def pass_keyed(state: State, own: Any) -> int:  # noqa: ANN401
     else:
         _evaluate_builtin(state.jobs, state.queue, count, m.now, m.key)
     _start(state)
-    state.waiting.state[COUNT] = _close_ranks(state.queue, count)
+    state.waiting.jobs[0] = _close_ranks(state.queue, count)
     return MORE

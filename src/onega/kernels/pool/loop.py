@@ -6,18 +6,15 @@ from typing import Any
 
 from onega.kernels.jit import by_reference, kernel
 from onega.kernels.pool.engine import (
-    CONSERVATIVE,
     DONE,
     FIXED,
     INSTANT,
     LOG_FULL,
     MORE,
-    PLAN_FULL,
-    QUEUE_FULL,
     STUCK,
     WORKLOAD,
     next_event,
-    submitted_by,
+    submitted,
 )
 from onega.kernels.pool.keyed import newcomer_keyed, pass_keyed
 from onega.kernels.pool.processors import (
@@ -25,12 +22,10 @@ from onega.kernels.pool.processors import (
     collect_due,
     end_job,
     first_end,
-    has_plan_room,
     release_expected,
 )
 from onega.kernels.pool.ranked import newcomer_ranked, pass_ranked
 from onega.kernels.pool.rates import advance, control_arrival
-from onega.kernels.structures.waiting_line import COUNT, has_room
 
 
 @kernel
@@ -40,9 +35,8 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
     ``own``: None for orders by rank; for orders by key the user's function (or any other of its
     type). numba compiles the loop once for each, without the other's passes.
 
-    DONE: every job has ended; MORE: call again; LOG_FULL, QUEUE_FULL, PLAN_FULL: empty the log,
-    make the queue or the plan larger, then call again; BAD_KEY: the priority function gave NaN for
-    job ``culprit``; STUCK: jobs wait that can never start.
+    DONE: every job has ended; MORE: call again; LOG_FULL: empty the log, then call again; BAD_KEY:
+    the priority function gave NaN for job ``culprit``; STUCK: jobs wait that can never start.
     """
     state = by_reference(state)
     jobs, m = state.jobs, state.machine[0]
@@ -51,11 +45,6 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
         if m.switches + 2 > state.log.size:
             return LOG_FULL
         following = next_event(m, jobs, first_end(state))
-        arriving = submitted_by(m, jobs, following)
-        if arriving > 0 and own is None and not has_room(state.waiting, arriving):
-            return QUEUE_FULL
-        if m.backfill == CONSERVATIVE and not has_plan_room(state, arriving):
-            return PLAN_FULL
         if not advance(m, state.levels, state.log, state.ends, following):
             return DONE if m.departed == jobs.size else STUCK
         # Ties by instant: completions, then submissions, then one pass. Ties by event:
@@ -65,7 +54,7 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
         released = 0 if by_instant else release_expected(state, ending)
         ended = 0
         while True:
-            arriving = submitted_by(m, jobs, m.now)
+            arriving = submitted(m, jobs)
             leaving = ending
             if not by_instant:
                 arriving = min(arriving, 1)
@@ -96,7 +85,7 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
                     result = pass_keyed(state, own)
                     if result != MORE:
                         return result
-            if state.waiting.state[COUNT] == 0:
+            if state.waiting.jobs[0] == 0:
                 m.known_waiting = 0.0  # nothing is left of rounding
             if by_instant:
                 break

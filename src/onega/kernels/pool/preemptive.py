@@ -27,7 +27,7 @@ from onega.kernels.pool.engine import (
     clock,
     end_time,
     next_event,
-    submitted_by,
+    submitted,
 )
 from onega.kernels.pool.rates import (
     advance,
@@ -328,7 +328,7 @@ def run_preemptive(state: State, rounds: int) -> int:
         _hold(state, ending)
         ended = 0
         while True:
-            arriving = submitted_by(m, jobs, m.now)
+            arriving = submitted(m, jobs)
             leaving = ending
             if not by_instant:
                 arriving = min(arriving, 1)

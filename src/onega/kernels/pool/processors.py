@@ -20,7 +20,7 @@ from onega.kernels.pool.rates import control_departure, count_running, uncount_r
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.ends import ends_pop, ends_push
 from onega.kernels.structures.heap import Heap
-from onega.kernels.structures.profile import Profile, profile_room
+from onega.kernels.structures.profile import Profile
 from onega.kernels.structures.sorted_runs import Runs, runs_add, runs_take
 from onega.kernels.structures.waiting_line import Waiting
 from onega.kernels.types import Floats, Records
@@ -65,13 +65,6 @@ class State(NamedTuple):
     queue: Records
     due: Records
     log: Records
-
-
-@part
-def has_plan_room(state: State, adding: int) -> bool:
-    """Tell whether the plan has room for all jobs in the system and so many newcomers."""
-    changes = state.machine[0].arrived - state.machine[0].departed + adding
-    return changes <= profile_room(state.profile)
 
 
 @compiled

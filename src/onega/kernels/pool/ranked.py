@@ -16,7 +16,6 @@ from onega.kernels.structures.profile import profile_go_on, profile_until
 from onega.kernels.structures.sorted_runs import runs_reach
 from onega.kernels.structures.waiting_line import (
     BLOCK,
-    COUNT,
     UNBOUNDED,
     Fit,
     waiting_add,
@@ -51,7 +50,7 @@ def _pass_easy(state: State) -> None:
     v = clock(m)
     shadow, extra = -np.inf, 0
     place, skip = 0, 0
-    while waiting.state[COUNT] > skip and m.free > 0:
+    while waiting.jobs[0] > skip and m.free > 0:
         if skip == 0 and shadow == -np.inf:
             index = waiting_head(waiting)
             need = waiting.entry[index].procs
@@ -88,12 +87,12 @@ def _pass_easy_2018(state: State) -> None:
     m, waiting = state.machine[0], state.waiting
     v = clock(m)
     index = waiting_head(waiting)
-    while waiting.state[COUNT] > 0 and waiting.entry[index].procs <= m.free:
+    while waiting.jobs[0] > 0 and waiting.entry[index].procs <= m.free:
         number = waiting.entry[index].job
         waiting_take(waiting, 0, index)
         start_job(state, number)
         index = waiting_head(waiting)
-    if waiting.state[COUNT] > 1 and m.free > 0:
+    if waiting.jobs[0] > 1 and m.free > 0:
         shadow, _ = runs_reach(state.runs, m.free, waiting.entry[index].procs, v)
         candidates = Fit(UNBOUNDED, 0, v, np.nextafter(shadow, -np.inf))
         place, index = waiting_find(waiting, 0, 1, candidates)
@@ -117,7 +116,7 @@ def newcomer_ranked(state: State, number: int, alone: bool) -> bool:  # noqa: FB
     m, waiting, job = state.machine[0], state.waiting, state.jobs[number]
     decided, starts = False, False
     if alone:
-        if waiting.state[COUNT] == 0:
+        if waiting.jobs[0] == 0:
             starts = job.procs <= m.free
             decided = starts or m.backfill == BLOCKING
         elif job.rank > waiting.entry[waiting_head(waiting)].rank:

@@ -45,20 +45,9 @@ class Profile(NamedTuple):
     hint: Records
 
 
-def make_profile(changes: int) -> Profile:
-    """Make a profile with room for so many different times."""
-    return Profile(np.zeros(1, PRESENT), make_runs(changes), np.zeros(WIDTH_CLASSES, HINT))
-
-
-def grow_profile(profile: Profile) -> Profile:
-    """Make an empty profile with twice the room."""
-    return make_profile(profile.changes.entry.size // 2)
-
-
-@part
-def profile_room(profile: Profile) -> int:
-    """Return how many different times the profile has room for."""
-    return profile.changes.entry.size // 4
+def make_profile(jobs: int) -> Profile:
+    """Make a profile with room for so many running jobs and reservations together."""
+    return Profile(np.zeros(1, PRESENT), make_runs(2 * jobs), np.zeros(WIDTH_CLASSES, HINT))
 
 
 @part
@@ -73,8 +62,8 @@ def profile_begin(profile: Profile, runs: Runs, free: int, now: float) -> None:
     present.free = free
     for k in range(profile.hint.size):
         profile.hint[k].begin = -np.inf
-    for place in range(runs.used[0]):
-        block = runs.block[place].order
+    for place in range(runs.blocks.used[0]):
+        block = runs.blocks.order[place]
         for index in range(block * BLOCK, block * BLOCK + runs.block[block].filled):
             if runs.entry[index].key > now:
                 runs_append(profile.changes, runs.entry[index].key, runs.entry[index].count)
@@ -87,12 +76,12 @@ def profile_go_on(profile: Profile, now: float) -> None:
     """Let time pass: changes up to now have happened."""
     present, changes = profile.present[0], profile.changes
     present.time = now
-    first = changes.block[0].order
+    first = changes.blocks.order[0]
     while changes.block[first].filled > 0 and changes.entry[first * BLOCK].key <= now:
         count = changes.entry[first * BLOCK].count
         present.free += count
         runs_take(changes, changes.entry[first * BLOCK].key, count)
-        first = changes.block[0].order
+        first = changes.blocks.order[0]
 
 
 @part
@@ -154,19 +143,19 @@ def _earliest(profile: Profile, procs: int, lasting: float) -> tuple[float, int,
     """
     changes, free = profile.changes, profile.present[0].free
     begin = _not_before(profile, procs, lasting)
-    first, used = 0, changes.used[0]
-    while first + 1 < used and changes.entry[changes.block[first + 1].order * BLOCK].key <= begin:
-        free += changes.block[changes.block[first].order].total
+    first, used = 0, changes.blocks.used[0]
+    while first + 1 < used and changes.entry[changes.blocks.order[first + 1] * BLOCK].key <= begin:
+        free += changes.block[changes.blocks.order[first]].total
         first += 1
-    index = changes.block[first].order * BLOCK
-    end = index + changes.block[changes.block[first].order].filled
+    index = changes.blocks.order[first] * BLOCK
+    end = index + changes.block[changes.blocks.order[first]].filled
     while index < end and changes.entry[index].key <= begin:
         free += changes.entry[index].count
         index += 1
     since, until = first, begin + lasting
     fits, fewest = free >= procs, free
     for place in range(first, used):
-        block = changes.block[place].order
+        block = changes.blocks.order[place]
         end = block * BLOCK + changes.block[block].filled
         if place > first:
             index = block * BLOCK
@@ -209,8 +198,8 @@ def profile_until(profile: Profile, procs: int, limit: float) -> float:
     changes, free = profile.changes, profile.present[0].free
     if free < procs:
         return -np.inf
-    for place in range(changes.used[0]):
-        block = changes.block[place].order
+    for place in range(changes.blocks.used[0]):
+        block = changes.blocks.order[place]
         _bound(changes, block)
         if free + changes.block[block].least >= procs:
             free += changes.block[block].total

@@ -13,44 +13,42 @@ import numpy as np
 
 from onega.kernels.jit import part, shift
 from onega.kernels.records import REAL, WHOLE, record
-from onega.kernels.types import Ints, Records
+from onega.kernels.structures.blocks import Blocks, close_block, make_blocks, open_block
+from onega.kernels.types import Records
 
 BLOCK = 64
 
 
 ENTRY = record(key=REAL, count=WHOLE)
-BLOCKS = record(
-    filled=WHOLE, total=WHOLE, bounded=WHOLE, least=WHOLE, most=WHOLE, order=WHOLE, spare=WHOLE
-)
+BLOCKS = record(filled=WHOLE, total=WHOLE, bounded=WHOLE, least=WHOLE, most=WHOLE)
 
 
 class Runs(NamedTuple):
     """``entry``: BLOCK runs a block; ``block``: ``filled`` and ``total`` of a block, the ``least``
-    and the ``most`` that the sum of its counts reaches on the way if they are known (``bounded``),
-    and, by place, the ``order`` of those in use and a stack of ``spare`` ones; ``used[0]`` blocks
-    in use."""  # noqa: D205, D209
+    and the ``most`` that the sum of its counts reaches on the way if they are known (``bounded``);
+    ``blocks``: which are in use, in the order of their keys."""  # noqa: D205, D209
 
     entry: Records
     block: Records
-    used: Ints
+    blocks: Blocks
 
 
 def make_runs(capacity: int) -> Runs:
     """Make an empty multiset for at most ``capacity`` different keys."""
-    blocks = 4 * (capacity // BLOCK) + 4
-    runs = Runs(np.zeros(blocks * BLOCK, ENTRY), np.zeros(blocks, BLOCKS), np.ones(1, np.int64))
-    runs.block["spare"] = np.arange(blocks)[::-1]
-    return runs
+    number = 4 * (capacity // BLOCK) + 4
+    return Runs(
+        np.zeros(number * BLOCK, ENTRY), np.zeros(number, BLOCKS), make_blocks(number, used=1)
+    )
 
 
 @part
 def _position(runs: Runs, key: float) -> int:
     """Return the place in ``order`` of the block that holds or would hold ``key``."""
     low = 0
-    high = runs.used[0]
+    high = runs.blocks.used[0]
     while high - low > 1:
         middle = (low + high) >> 1
-        if runs.entry[runs.block[middle].order * BLOCK].key <= key:
+        if runs.entry[runs.blocks.order[middle] * BLOCK].key <= key:
             low = middle
         else:
             high = middle
@@ -74,10 +72,8 @@ def _within(runs: Runs, block: int, key: float) -> int:
 @part
 def runs_clear(runs: Runs) -> None:
     """Take everything out."""
-    for used in range(runs.used[0], 1, -1):
-        runs.block[runs.block.size - used].spare = runs.block[used - 1].order
-    runs.used[0] = 1
-    _empty(runs, runs.block[0].order)
+    runs.blocks.used[0] = 1
+    _empty(runs, runs.blocks.order[0])
 
 
 @part
@@ -90,12 +86,10 @@ def _empty(runs: Runs, block: int) -> None:
 @part
 def runs_append(runs: Runs, key: float, count: int) -> None:
     """Add ``count`` at a ``key`` behind all others; blocks are left half empty for later ones."""
-    used = runs.used[0]
-    block = runs.block[used - 1].order
+    used = runs.blocks.used[0]
+    block = runs.blocks.order[used - 1]
     if runs.block[block].filled >= BLOCK // 2:
-        block = runs.block[runs.block.size - used - 1].spare
-        runs.block[used].order = block
-        runs.used[0] = used + 1
+        block = open_block(runs.blocks, used)
         _empty(runs, block)
     index = block * BLOCK + runs.block[block].filled
     runs.entry[index].key = key
@@ -107,14 +101,14 @@ def runs_append(runs: Runs, key: float, count: int) -> None:
 @part
 def _rebuild(runs: Runs) -> None:
     """Pack all runs into half-full blocks, so that spare ones are there again."""
-    used = runs.used[0]
+    used = runs.blocks.used[0]
     amount = 0
     for place in range(used):
-        amount += runs.block[runs.block[place].order].filled
+        amount += runs.block[runs.blocks.order[place]].filled
     kept = np.empty(amount, ENTRY)
     at = 0
     for place in range(used):
-        block = runs.block[place].order
+        block = runs.blocks.order[place]
         for index in range(block * BLOCK, block * BLOCK + runs.block[block].filled):
             kept[at] = runs.entry[index]
             at += 1
@@ -126,13 +120,8 @@ def _rebuild(runs: Runs) -> None:
 @part
 def _split(runs: Runs, place: int) -> None:
     """Move the upper half of a full block into a spare one behind it."""
-    used = runs.used[0]
-    block = runs.block[place].order
-    fresh = runs.block[runs.block.size - used - 1].spare
-    for index in range(used, place + 1, -1):
-        runs.block[index].order = runs.block[index - 1].order
-    runs.block[place + 1].order = fresh
-    runs.used[0] = used + 1
+    block = runs.blocks.order[place]
+    fresh = open_block(runs.blocks, place + 1)
     half = BLOCK // 2
     shift(runs.entry, fresh * BLOCK, block * BLOCK + half, half)
     moved = 0
@@ -158,18 +147,18 @@ def runs_add_in(runs: Runs, place: int, key: float, count: int) -> None:
 
     Places of other blocks change only if there was no such key.
     """
-    block = runs.block[place].order
+    block = runs.blocks.order[place]
     index = _within(runs, block, key)
     if index == block * BLOCK + runs.block[block].filled or runs.entry[index].key != key:
         if runs.block[block].filled == BLOCK:
-            if runs.used[0] == runs.block.size:
+            if runs.blocks.used[0] == runs.block.size:
                 _rebuild(runs)
                 place = _position(runs, key)
             else:
                 _split(runs, place)
-                if runs.entry[runs.block[place + 1].order * BLOCK].key <= key:
+                if runs.entry[runs.blocks.order[place + 1] * BLOCK].key <= key:
                     place += 1
-            block = runs.block[place].order
+            block = runs.blocks.order[place]
             index = _within(runs, block, key)
         shift(runs.entry, index + 1, index, block * BLOCK + runs.block[block].filled - index)
         runs.entry[index].key = key
@@ -184,7 +173,7 @@ def runs_add_in(runs: Runs, place: int, key: float, count: int) -> None:
 def runs_take(runs: Runs, key: float, count: int) -> None:
     """Take ``count`` away at ``key``; the run must be there."""
     place = _position(runs, key)
-    block = runs.block[place].order
+    block = runs.blocks.order[place]
     index = _within(runs, block, key)
     runs.block[block].total -= count
     runs.block[block].bounded = 0
@@ -194,12 +183,8 @@ def runs_take(runs: Runs, key: float, count: int) -> None:
     size = runs.block[block].filled - 1
     runs.block[block].filled = size
     shift(runs.entry, index, index + 1, block * BLOCK + size - index)
-    used = runs.used[0]
-    if size == 0 and used > 1:
-        for other in range(place, used - 1):
-            runs.block[other].order = runs.block[other + 1].order
-        runs.used[0] = used - 1
-        runs.block[runs.block.size - used].spare = block
+    if size == 0 and runs.blocks.used[0] > 1:
+        close_block(runs.blocks, place)
 
 
 @part
@@ -210,10 +195,10 @@ def runs_reach(runs: Runs, have: int, need: int, floor: float) -> tuple[float, i
     Returns that key and how many are free then, every run up to the key counted.
     """
     free = have
-    used = runs.used[0]
+    used = runs.blocks.used[0]
     key = floor
     for place in range(used):
-        block = runs.block[place].order
+        block = runs.blocks.order[place]
         if free + runs.block[block].total < need:
             free += runs.block[block].total
             continue
@@ -232,7 +217,7 @@ def runs_reach(runs: Runs, have: int, need: int, floor: float) -> tuple[float, i
 def _count_to(runs: Runs, place: int, index: int, free: int, floor: float) -> int:
     """Go on counting from a run to the last one whose key isn't above ``floor``."""
     while True:
-        block = runs.block[place].order
+        block = runs.blocks.order[place]
         end = block * BLOCK + runs.block[block].filled
         while index < end:
             if runs.entry[index].key > floor:
@@ -240,6 +225,6 @@ def _count_to(runs: Runs, place: int, index: int, free: int, floor: float) -> in
             free += runs.entry[index].count
             index += 1
         place += 1
-        if place == runs.used[0]:
+        if place == runs.blocks.used[0]:
             return free
-        index = runs.block[place].order * BLOCK
+        index = runs.blocks.order[place] * BLOCK

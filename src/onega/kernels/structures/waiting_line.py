@@ -17,29 +17,26 @@ import numpy as np
 
 from onega.kernels.jit import part, shift
 from onega.kernels.records import REAL, WHOLE, record
+from onega.kernels.structures.blocks import Blocks, close_block, make_blocks, open_block
 from onega.kernels.types import Floats, Ints, Records
 
 BLOCK = 128
 UNBOUNDED = 2**62
 
-# Places in Waiting.state: jobs that wait, blocks in use.
-COUNT, USED = 0, 1
-
-
 ENTRY = record(rank=WHOLE, procs=WHOLE, expect=REAL, width=WHOLE, job=WHOLE)
-BLOCKS = record(filled=WHOLE, stale=WHOLE, fewest=WHOLE, order=WHOLE, spare=WHOLE)
+BLOCKS = record(filled=WHOLE, stale=WHOLE, fewest=WHOLE)
 
 
 class Waiting(NamedTuple):
     """``entry``: BLOCK jobs a block, with their ``width`` classes; ``block``: ``filled``, whether
-    its bound is ``stale``, the ``fewest`` processors, and, by place, the ``order`` of those in use
-    and a stack of ``spare`` ones; ``shortest`` by block and width class; ``state``: see COUNT and
-    USED."""  # noqa: D205, D209
+    its bound is ``stale``, the ``fewest`` processors; ``shortest`` by block and width class;
+    ``blocks``: which are in use, in the order of the queue; ``jobs[0]`` wait."""  # noqa: D205, D209
 
     entry: Records
     block: Records
     shortest: Floats
-    state: Ints
+    blocks: Blocks
+    jobs: Ints
 
 
 class Fit(NamedTuple):
@@ -51,48 +48,22 @@ class Fit(NamedTuple):
     shadow: float
 
 
-def make_waiting(entries: int, widest: int) -> Waiting:
-    """Make an empty queue with room for at least ``entries`` jobs up to ``widest`` processors."""
-    blocks = 2 * (entries // BLOCK) + 4
-    waiting = Waiting(
-        np.zeros(blocks * BLOCK, ENTRY),
-        np.zeros(blocks, BLOCKS),
-        np.full((blocks, max(1, int(widest).bit_length())), np.inf),
-        np.zeros(2, np.int64),
+def make_waiting(jobs: int, widest: int) -> Waiting:
+    """Make an empty queue for so many jobs, one after the other, up to ``widest`` processors.
+
+    There is always a spare block. A block is opened beside a full one, which half of it leaves for,
+    or behind it if it is the last. Until it is full again half a block of jobs has come, so that no
+    more than ``jobs`` / (BLOCK / 4) are opened that are in use together. Memory is zeros, of
+    which the system only hands out what is touched.
+    """
+    number = jobs // (BLOCK // 4) + 2
+    return Waiting(
+        np.zeros(number * BLOCK, ENTRY),
+        np.zeros(number, BLOCKS),
+        np.zeros((number, max(1, int(widest).bit_length()))),
+        make_blocks(number, used=0),
+        np.zeros(1, np.int64),
     )
-    waiting.block["spare"] = np.arange(blocks)[::-1]
-    return waiting
-
-
-def grow_waiting(waiting: Waiting) -> Waiting:
-    """Return the same queue, packed, with more room: twice as much if packing gains little."""
-    used = waiting.block["order"][: waiting.state[USED]]
-    sizes = waiting.block["filled"][used]
-    places = [np.arange(block * BLOCK, block * BLOCK + size) for block, size in zip(used, sizes)]
-    entries = np.concatenate([np.empty(0, np.int64), *places])
-    filled = -(-entries.size // BLOCK)
-    blocks = waiting.block.size
-    # The second condition lets a queue grow that is short now, before thousands come at once.
-    if 4 * entries.size > blocks * BLOCK or 2 * filled >= used.size:
-        blocks *= 2
-    larger = make_waiting(blocks * BLOCK // 2, 1 << (waiting.shortest.shape[1] - 1))
-    larger.entry[: entries.size] = waiting.entry[entries]
-    block = larger.block[:filled]
-    block["filled"] = np.minimum(BLOCK, entries.size - BLOCK * np.arange(filled))
-    block["order"] = np.arange(filled)
-    block["stale"] = 1
-    # No bound known: 0 processors and no work let every search read the block and tighten it.
-    block["fewest"] = 0
-    larger.shortest[:filled] = 0.0
-    larger.state[:] = entries.size, filled
-    return larger
-
-
-@part
-def has_room(waiting: Waiting, adding: int) -> bool:
-    """Tell whether so many jobs can be added for certain: each may split one full block."""
-    spare = waiting.block.size - waiting.state[USED]
-    return spare > min(adding, waiting.state[USED]) + adding // (BLOCK // 2)
 
 
 @part
@@ -127,13 +98,8 @@ def waiting_tighten(waiting: Waiting, block: int) -> None:
 
 @part
 def _open_block(waiting: Waiting, place: int) -> int:
-    """Put a spare block into the order at ``place``; there must be one."""
-    used = waiting.state[USED]
-    block = waiting.block[waiting.block.size - used - 1].spare
-    for other in range(used, place, -1):
-        waiting.block[other].order = waiting.block[other - 1].order
-    waiting.block[place].order = block
-    waiting.state[USED] = used + 1
+    """Put an empty block into the order at ``place``."""
+    block = open_block(waiting.blocks, place)
     waiting.block[block].filled = 0
     waiting.block[block].stale = 0
     waiting.block[block].fewest = UNBOUNDED
@@ -144,17 +110,17 @@ def _open_block(waiting: Waiting, place: int) -> int:
 @part
 def _block_for(waiting: Waiting, rank: int) -> int:
     """Return the block that a rank goes into, with room for it."""
-    used = waiting.state[USED]
+    used = waiting.blocks.used[0]
     if used == 0:
         return _open_block(waiting, 0)
     low, high = 0, used
     while high - low > 1:
         middle = (low + high) >> 1
-        if waiting.entry[waiting.block[middle].order * BLOCK].rank <= rank:
+        if waiting.entry[waiting.blocks.order[middle] * BLOCK].rank <= rank:
             low = middle
         else:
             high = middle
-    block = waiting.block[low].order
+    block = waiting.blocks.order[low]
     size = waiting.block[block].filled
     if size < BLOCK:
         return block
@@ -172,7 +138,7 @@ def _block_for(waiting: Waiting, rank: int) -> int:
 
 @part
 def waiting_add(waiting: Waiting, job: int, rank: int, procs: int, expect: float) -> None:
-    """Let a job wait; see `has_room`."""
+    """Let a job wait."""
     block = _block_for(waiting, rank)
     size = waiting.block[block].filled
     index = block * BLOCK + size
@@ -186,7 +152,7 @@ def waiting_add(waiting: Waiting, job: int, rank: int, procs: int, expect: float
     entry.expect = expect
     entry.width = width_class(procs)
     waiting.block[block].filled = size + 1
-    waiting.state[COUNT] += 1
+    waiting.jobs[0] += 1
     _bound(waiting, block, procs, expect)
 
 
@@ -196,26 +162,22 @@ def waiting_take(waiting: Waiting, place: int, index: int) -> bool:
 
     The next job in order then stands at the same entry, or first in the block now at ``place``.
     """
-    block = waiting.block[place].order
+    block = waiting.blocks.order[place]
     size = waiting.block[block].filled - 1
     waiting.block[block].filled = size
     waiting.block[block].stale = 1
-    waiting.state[COUNT] -= 1
+    waiting.jobs[0] -= 1
     shift(waiting.entry, index, index + 1, block * BLOCK + size - index)
     if size > 0:
         return False
-    used = waiting.state[USED] - 1
-    for other in range(place, used):
-        waiting.block[other].order = waiting.block[other + 1].order
-    waiting.state[USED] = used
-    waiting.block[waiting.block.size - used - 1].spare = block
+    close_block(waiting.blocks, place)
     return True
 
 
 @part
 def waiting_head(waiting: Waiting) -> int:
     """Return the entry of the first job; there must be one."""
-    return waiting.block[0].order * BLOCK
+    return waiting.blocks.order[0] * BLOCK
 
 
 @part
@@ -224,10 +186,10 @@ def waiting_find(waiting: Waiting, place: int, skip: int, fit: Fit) -> tuple[int
 
     Returns its block's place and its entry; place −1 if there is none.
     """
-    used = waiting.state[USED]
+    used = waiting.blocks.used[0]
     k = min(width_class(fit.free), waiting.shortest.shape[1] - 1)
     while place < used:
-        block = waiting.block[place].order
+        block = waiting.blocks.order[place]
         fewest = waiting.block[block].fewest
         possible = fewest <= fit.free and (
             fewest <= fit.extra or fit.clock + waiting.shortest[block, k] <= fit.shadow

@@ -18,25 +18,21 @@ import numpy as np
 
 from onega.kernels.jit import by_reference, kernel, part
 from onega.kernels.pool.engine import (
-    CONSERVATIVE,
     DONE,
     FIXED,
     LOG_FULL,
     MORE,
-    PLAN_FULL,
-    QUEUE_FULL,
     STUCK,
     WORKLOAD,
     Record,
     end_time,
 )
 from onega.kernels.pool.keyed import newcomer_keyed, pass_keyed
-from onega.kernels.pool.processors import State, collect_due, end_job, first_end, has_plan_room
+from onega.kernels.pool.processors import State, collect_due, end_job, first_end
 from onega.kernels.pool.ranked import newcomer_ranked, pass_ranked
 from onega.kernels.pool.rates import advance, control_arrival
 from onega.kernels.records import REAL, WHOLE, record
 from onega.kernels.structures.heap import Heap, heap_pop, heap_push
-from onega.kernels.structures.waiting_line import COUNT, has_room
 from onega.kernels.types import Floats, Ints, Records
 
 RUNAWAY = 99
@@ -67,7 +63,6 @@ RULES = record(
     busy_scale=REAL,
     sizes=WHOLE,
     most=WHOLE,
-    at_once=WHOLE,
     next=WHOLE,
     given_up=WHOLE,
     seen=REAL,
@@ -76,10 +71,10 @@ RULES = record(
     patience=WHOLE,
     growth=REAL,
 )  # fmt: skip
-"""Chance to give up; the log's machine over this one; whether sizes react; the widest job; how many
-followers may come at once; the next of ``calendar``; jobs given up; sum of differences between
-levels of W; work as it was in the log and as it became; after so many jobs a growth of work beyond
-``growth`` under longer queues is a loop that runs away."""
+"""Chance to give up; the log's machine over this one; whether sizes react; the widest job; the next
+of ``calendar``; jobs given up; sum of differences between levels of W; work as it was in the log
+and as it became; after so many jobs a growth of work beyond ``growth`` under longer queues is a
+loop that runs away."""
 
 
 class Crowd(NamedTuple):
@@ -215,15 +210,6 @@ def _take_next(crowd: Crowd, now: float) -> int:
 
 
 @part
-def _most_coming(crowd: Crowd, now: float) -> int:
-    """Bound how many are submitted at an instant: due, thinking, or without a pause."""
-    place = crowd.rules[0].next
-    while place < crowd.calendar.size and crowd.lines[crowd.calendar[place]].submit <= now:
-        place += 1
-    return place - crowd.rules[0].next + crowd.heap.size[0] + crowd.rules[0].at_once
-
-
-@part
 def _runs_away(rules: Record, arrived: int) -> bool:
     """Whether users submit far more work than in the log although the queue is longer."""
     large = rules.made > rules.growth * rules.meant
@@ -239,11 +225,6 @@ def run_closed(state: State, crowd: Crowd, own: Any, rounds: int) -> int:  # noq
         if m.switches + 2 > state.log.size:
             return LOG_FULL
         following = min(_next_submission(crowd), end_time(m, first_end(state)))
-        most = _most_coming(crowd, following)
-        if own is None and not has_room(state.waiting, most):
-            return QUEUE_FULL
-        if m.backfill == CONSERVATIVE and not has_plan_room(state, most):
-            return PLAN_FULL
         if not advance(m, state.levels, state.log, state.ends, following):
             return DONE if m.departed == m.arrived else STUCK
         ending = collect_due(state)
@@ -252,7 +233,7 @@ def run_closed(state: State, crowd: Crowd, own: Any, rounds: int) -> int:  # noq
             _wake(crowd, crowd.made[state.due[index].job], m.now)
         full = ending > 0
         first = m.arrived
-        queued = state.waiting.state[COUNT]
+        queued = state.waiting.jobs[0]
         line = _take_next(crowd, m.now)
         while line >= 0:
             job = m.arrived
@@ -276,7 +257,7 @@ def run_closed(state: State, crowd: Crowd, own: Any, rounds: int) -> int:  # noq
                 result = pass_keyed(state, own)
                 if result != MORE:
                     return result
-        if state.waiting.state[COUNT] == 0:
+        if state.waiting.jobs[0] == 0:
             m.known_waiting = 0.0
         if _runs_away(crowd.rules[0], m.arrived):
             return RUNAWAY

@@ -129,7 +129,6 @@ def _run_machine(task: Task) -> Outcome:
         reason = run(state, own, rounds)
         if reason == engine.DONE:
             break
-        state = setup.grow_state(state, reason)
         if reason == engine.BAD_KEY:
             assert isinstance(order, Priority)
             now, culprit = float(state.machine[0]["now"]), int(state.machine[0]["culprit"])

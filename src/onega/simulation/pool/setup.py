@@ -17,14 +17,13 @@ from onega.kernels.pool import engine, preemptive
 from onega.kernels.pool.processors import KEYED_JOB, RUNNING, State
 from onega.kernels.pool.records import Columns, fill_records
 from onega.kernels.structures.heap import make_heap
-from onega.kernels.structures.profile import grow_profile, make_profile
+from onega.kernels.structures.profile import make_profile
 from onega.kernels.structures.sorted_runs import make_runs
-from onega.kernels.structures.waiting_line import grow_waiting, make_waiting
+from onega.kernels.structures.waiting_line import make_waiting
 from onega.simulation.priority import key_code, static_keys
 
 LOG_ROOM = 65_536
-QUEUE_ROOM = 4096
-"""Room for changes of rate and for waiting jobs at first; both are renewed as needed."""
+"""Room for changes of rate, and for pieces of service, between two portions of a run."""
 
 PREEMPTIVE_ORDERS = {
     "lcfs-pr": engine.NEWEST,
@@ -255,22 +254,12 @@ def make_state(machine: Records, jobs: Records, levels: Records, draws: Floats) 
         np.zeros(most + 1, RUNNING),
         make_heap(jobs.size if rules["control"] == engine.WORKLOAD else 0),
         make_runs(most if rules["backfill"] != engine.BLOCKING else 0),
-        make_waiting(min(jobs.size, QUEUE_ROOM), int(jobs["procs"].max())),
-        make_profile(min(jobs.size, QUEUE_ROOM) if conservative else 0),
+        make_waiting(jobs.size if keyed == 0 else 0, int(rules["procs"])),
+        make_profile(jobs.size if conservative else 0),
         np.zeros(keyed, KEYED_JOB),
         np.zeros(most, RUNNING),
         np.zeros(LOG_ROOM, engine.SWITCH),
     )
-
-
-def grow_state(state: State, reason: int) -> State:
-    """Return the same machine with a larger queue or plan if that is why its loop stopped."""
-    if reason == engine.QUEUE_FULL:
-        return state._replace(waiting=grow_waiting(state.waiting))
-    if reason == engine.PLAN_FULL:
-        state.machine["shadow"] = -np.inf  # no plan
-        return state._replace(profile=grow_profile(state.profile))
-    return state
 
 
 def make_preemptive_state(
