@@ -134,9 +134,16 @@ def next_event(m: Record, jobs: Records, first_end: float) -> float:
 
 
 @part
-def submitted(m: Record, jobs: Records) -> int:
-    """Count the jobs that arrive now."""
+def next_turn(m: Record, jobs: Records, ending: int) -> tuple[int, int]:
+    """Return how many jobs arrive, and how many of ``ending`` ones end, before the next pass.
+
+    Ties by instant: all that do so now. Ties by event: a single one, and submissions come first.
+    """
     number = m.arrived
     while number < jobs.size and jobs[number].submit <= m.now:
         number += 1
-    return number - m.arrived
+    arriving = number - m.arrived
+    if m.ties == INSTANT:
+        return arriving, ending
+    arriving = min(arriving, 1)
+    return arriving, min(1 - arriving, ending)

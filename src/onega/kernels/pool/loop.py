@@ -14,7 +14,7 @@ from onega.kernels.pool.engine import (
     STUCK,
     WORKLOAD,
     next_event,
-    submitted,
+    next_turn,
 )
 from onega.kernels.pool.keyed import newcomer_keyed, pass_keyed
 from onega.kernels.pool.processors import (
@@ -54,13 +54,9 @@ def run(state: State, own: Any, rounds: int) -> int:  # noqa: ANN401
         released = 0 if by_instant else release_expected(state, ending)
         ended = 0
         while True:
-            arriving = submitted(m, jobs)
-            leaving = ending
-            if not by_instant:
-                arriving = min(arriving, 1)
-                leaving = min(1 - arriving, ending - ended)
-                if arriving + leaving == 0:
-                    break
+            arriving, leaving = next_turn(m, jobs, ending - ended)
+            if not by_instant and arriving + leaving == 0:
+                break
             for number in range(ended, ended + leaving):
                 end_job(state, number)
             ended += leaving

@@ -27,7 +27,7 @@ from onega.kernels.pool.engine import (
     clock,
     end_time,
     next_event,
-    submitted,
+    next_turn,
 )
 from onega.kernels.pool.rates import (
     advance,
@@ -328,13 +328,9 @@ def run_preemptive(state: State, rounds: int) -> int:
         _hold(state, ending)
         ended = 0
         while True:
-            arriving = submitted(m, jobs)
-            leaving = ending
-            if not by_instant:
-                arriving = min(arriving, 1)
-                leaving = min(1 - arriving, ending - ended)
-                if arriving + leaving == 0:
-                    break
+            arriving, leaving = next_turn(m, jobs, ending - ended)
+            if not by_instant and arriving + leaving == 0:
+                break
             for index in range(ended, ended + leaving):
                 _end(state, index)
             ended += leaving
