@@ -20,7 +20,8 @@ from onega.core.workload.report import Finding, Report
 from onega.core.workload.workload import Workload
 from onega.experiment.users.reactive_users import ReactiveUsers, without_preemption
 from onega.kernels.pool import engine
-from onega.kernels.structures.heap import make_heap
+from onega.kernels.structures.heap import Heap, make_heap
+from onega.kernels.structures.profile import make_profile
 from onega.kernels.structures.waiting_line import make_waiting
 from onega.kernels.users import closed_loop as kernel
 from onega.simulation.pool import setup
@@ -234,16 +235,23 @@ class _Run:
         rules = np.zeros(1, kernel.RULES)
         rules["busy_scale"] = base.cluster.procs / self.machine.procs
         rules["most"] = self.machine.procs
-        follows = np.flatnonzero(self.after >= 0)
-        at_end = self.lines["submit"][follows] <= self.lines["end"][self.after[follows]]
-        rules["at_once"] = int(np.count_nonzero(at_end))
         rules["patience"], rules["growth"] = RUNAWAY_JOBS, RUNAWAY_GROWTH
         draws = generator(child(self.seed, 1)).random(3 * order.size)
         self.crowd = kernel.Crowd(
-            rules, self.lines, np.flatnonzero(self.after < 0), make_heap(order.size),
-            np.zeros(order.size, np.int64), np.vstack((users.coefficients, np.zeros((1, 4)))),
+            rules, self.lines, self._calendar(), np.zeros(order.size, np.int64),
+            np.vstack((users.coefficients, np.zeros((1, 4)))),
             np.sort(np.stack((work, procs)).astype(np.float64), axis=1), users.cuts, draws,
         )  # fmt: skip
+
+    def _calendar(self) -> Heap:
+        """Make the heap of the lines that come at their own times: they are sorted by them."""
+        coming, own = make_heap(self.lines.size), np.flatnonzero(self.after < 0)
+        entry = coming.entry[: own.size]
+        entry["key"] = self.lines["submit"][own]
+        entry["seq"] = entry["slot"] = own
+        coming.entry["place"][own] = np.arange(own.size)
+        coming.size[0] = own.size
+        return coming
 
     def _lines(self, row: Ints, moved: Any) -> Any:  # noqa: ANN401
         users, base = self.users, self.users.baseline
@@ -290,8 +298,11 @@ class _Run:
             setup.make_levels(control),
             setup.make_draws(control, jobs.size, child(self.seed, 2)),
         )
+        # What isn't used of this room takes no memory.
         if own is None:
-            state = state._replace(waiting=make_waiting(setup.QUEUE_ROOM, self.machine.procs))
+            state = state._replace(waiting=make_waiting(jobs.size, self.machine.procs))
+        if rule.backfill == "conservative":
+            state = state._replace(profile=make_profile(jobs.size))
         self.switches: list[Any] = []
         reason = engine.MORE
         while reason != engine.DONE:
@@ -300,7 +311,6 @@ class _Run:
             if count:
                 self.switches.append(state.log[:count].copy())
                 state.machine[0]["switches"] = 0
-            state = setup.grow_state(state, reason)
             if reason == kernel.RUNAWAY:
                 raise ExperimentError(self._runs_away(state.machine[0]))
             if reason in (engine.STUCK, engine.BAD_KEY):
