@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onega.kernels.models.chain import Coupled, pick, walk, walk_coupled
+from onega.kernels.models.chain import pick, walk
 from onega.kernels.models.match import match
 from onega.kernels.models.vlmc import Trees
 from onega.kernels.models.vlmc import walk as walk_trees
 from onega.models.jobs.contexts import ContextTree
-from onega.models.jobs.coupling import adjusted_states
+from onega.models.jobs.coupling import adjusted_path, adjusted_states
 
 SEEDS = st.integers(0, 10_000)
 
@@ -40,20 +40,20 @@ def test_pick(seed, u):
 def test_walk(seed):
     rng = np.random.default_rng(seed)
     matrix, uniforms = rows(rng, 4), rng.random(30)
-    path = [naive_pick(matrix[0], uniforms[0])]
+    path = [int(rng.integers(4))]
     for u in uniforms[1:]:
         path.append(naive_pick(matrix[path[-1]], u))
-    assert walk(matrix[0], matrix, uniforms).tolist() == path
+    assert walk(path[0], matrix, uniforms).tolist() == path
 
 
-def naive_coupled(chains, cor0, cor1, first, uniforms):
+def naive_coupled(leader, follower, cor0, cor1, first, uniforms):
     """The three rules of §3.2.2 in the thesis's own numbering, from 1."""
-    a, b = len(chains.follower), len(chains.leader)
+    a, b = len(follower), len(leader)
     m, j = first[0] + 1, first[1] + 1
     leads, follows = [m], [j]
     for u, v, w in uniforms.T[1:]:
-        n = naive_pick(chains.leader[m - 1], u) + 1
-        k = naive_pick(chains.follower[j - 1], v) + 1
+        n = naive_pick(leader[m - 1], u) + 1
+        k = naive_pick(follower[j - 1], v) + 1
         given_state = k
         if j != k and m == n and w < abs(cor0):
             place = n if cor0 > 0 else b + 1 - n
@@ -68,15 +68,17 @@ def naive_coupled(chains, cor0, cor1, first, uniforms):
 
 @settings(deadline=None)
 @given(SEEDS, st.floats(-1, 1), st.floats(-1, 1))
-def test_walk_coupled_follows_the_rules(seed, cor0, cor1):
+def test_coupled_walks_follow_the_rules(seed, cor0, cor1):
     rng = np.random.default_rng(seed)
     b, a = int(rng.integers(2, 9)), int(rng.integers(1, 7))
-    table = adjusted_states(a, b, cor0, cor1)
-    chains = Coupled(rows(rng, b), rows(rng, a), table, abs(cor0), abs(cor1))
+    leader, follower = rows(rng, b), rows(rng, a)
     uniforms = rng.random((3, 60))
-    first = np.array([rng.integers(b), rng.integers(a)])
-    got = walk_coupled(chains, first, uniforms)
-    np.testing.assert_array_equal(got, naive_coupled(chains, cor0, cor1, first, uniforms))
+    first = rng.integers(b), rng.integers(a)
+    leads, follows = walk(first[0], leader, uniforms[0]), walk(first[1], follower, uniforms[1])
+    table, chances = adjusted_states(a, b, cor0, cor1), (abs(cor0), abs(cor1))
+    shown = adjusted_path(leads, follows, table, chances, uniforms[2])
+    expected = naive_coupled(leader, follower, cor0, cor1, first, uniforms)
+    np.testing.assert_array_equal([leads, shown], expected)
 
 
 @given(SEEDS)

@@ -13,10 +13,11 @@ from onega.core.workload.distances import ks_distance
 from onega.core.workload.meta import Meta
 from onega.core.workload.rhythm import rhythm, window_sums
 from onega.core.workload.workload import Workload
-from onega.kernels.models.regulate import Weeks, add_up, exchange
+from onega.kernels.models.regulate import Weeks, exchange
 from onega.models import MODELS, Site, from_json
 from onega.models.jobs.jobs import jobs_of
 from onega.models.site.campaigns import Campaigns, expanded
+from onega.models.site.company import weekly_sums
 from places import shared
 
 DAY, WEEK = 86_400.0, 604_800.0
@@ -105,7 +106,7 @@ def test_exchanges_by_hand():
         np.array([1.0, 1.0, 1.0, 1.0, 0.0]), np.full((2, 2), 0.5), np.ones(2), np.zeros((2, 2)),
         np.array([[10.0, 10.0], [2.0, 2.0]]), np.array([[10.0, 10.0], [2.0, 2.0]]),
     )  # fmt: skip
-    add_up(weeks)
+    weeks.sums[:] = weekly_sums(weeks)
     assert weeks.sums.tolist() == [[18.0, 2.0], [2.0, 2.0]]
     none = np.array([1]), np.array([0]), np.array([5])
     assert exchange(weeks, *none, 1) == 0

@@ -13,9 +13,8 @@ import polars as pl
 
 from onega.core.schedule.chronicle import STATES
 from onega.core.schedule.energy import energy_totals, job_energies, nonworking
-from onega.core.schedule.system import on_processors, presence, wasted_capacity
+from onega.core.schedule.system import on_processors, presence, time_within, wasted_capacity
 from onega.core.types import Floats
-from onega.core.workload.columns import fixed
 
 if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
@@ -26,7 +25,7 @@ NEEDS_A_START = (
 """Measures that jobs without a start don't have."""
 
 JOB_MEASURES = ("wait", "response", "service", "slowdown", "bounded_slowdown")
-"""Rows of what `onega.kernels.schedule.measures.measure_jobs` fills in."""
+"""Rows of what `job_measures` returns."""
 
 BOUND = 10.0
 """τ of the bounded slowdown, in seconds."""
@@ -46,15 +45,24 @@ def job_measures(schedule: Schedule, *, started: bool = False) -> tuple[Floats, 
     And their means. The bounded slowdown is max(1, response / max(service, τ)) with τ = 10 s
     (Feitelson and Rudolph 1998).
     """
-    from onega.kernels.schedule.measures import Times, measure_jobs
-
     submit = schedule.workload.column("submit")
     columns = [submit, schedule.start, schedule.end, service_times(schedule)]
     if started and schedule.chronicle is not None:
         columns = [column[np.isfinite(schedule.start)] for column in columns]
-    table = np.empty((len(JOB_MEASURES), columns[0].size))
-    measure_jobs(Times(*map(fixed, columns)), BOUND, table)
+    table = measure_jobs(*columns)
     return table, mean_measures(table)
+
+
+def measure_jobs(submit: Floats, start: Floats, end: Floats, service: Floats) -> Floats:
+    """Return `JOB_MEASURES`, a row each; the slowdown of a job without service is NaN."""
+    table = np.full((len(JOB_MEASURES), submit.size), np.nan)
+    wait, response, served, slowdown, bounded = table
+    np.subtract(start, submit, out=wait)
+    np.subtract(end, submit, out=response)
+    served[:] = service
+    np.divide(response, service, out=slowdown, where=service > 0)
+    np.maximum(response / np.maximum(service, BOUND), 1.0, out=bounded)
+    return table
 
 
 def mean_measures(table: Floats) -> Floats:
@@ -128,11 +136,10 @@ def summary(schedule: Schedule) -> dict[str, Any]:
 
 def machine_measures(schedule: Schedule, first: float, last: float) -> dict[str, Any]:
     """Measures of the machine from ``first`` to ``last``: time averages and integrals."""
-    from onega.kernels.schedule.measures import Presence, Window, times_within
-
-    here, run = Presence(*map(fixed, presence(schedule))), Window(first, last)
-    within = times_within(on_processors(schedule), here, run)
-    busy, running, present = (float(times.sum()) for times in within)
+    taken = on_processors(schedule)
+    lasted = time_within(taken.since, taken.until, first, last)
+    busy, running = float((taken.procs * lasted).sum()), float(lasted.sum())
+    present = float(time_within(*presence(schedule), first, last).sum())
     capacity = schedule.cluster.procs
     clock = float(schedule.rates.work(first, last))
     wasted = wasted_capacity(schedule, first, last)

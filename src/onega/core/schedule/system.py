@@ -7,21 +7,28 @@ pays for none of it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from onega.core.schedule.energy import count_over, nonworking, power_series
+from onega.core.schedule.history import RateHistory
 from onega.core.types import Floats, Ints
-from onega.core.workload.columns import fixed
 
 if TYPE_CHECKING:
     from onega.core.schedule.schedule import Schedule
-    from onega.kernels.schedule.measures import Stretches, Waits
 
 Counter = Callable[..., Floats]
+
+
+class Stretches(NamedTuple):
+    """``procs`` processors over [since, until)."""
+
+    since: Floats
+    until: Floats
+    procs: Ints
 
 
 def peak(start: Floats, end: Floats, procs: npt.NDArray[np.int64]) -> int:
@@ -126,23 +133,21 @@ def _work_left(schedule: Schedule, time: Floats, count: Counter, present: Floats
     return np.where(present > 0, np.maximum(left, 0.0), 0.0)
 
 
-def _waits(schedule: Schedule) -> Waits:
+def _waits(schedule: Schedule) -> tuple[Floats, Floats]:
     """Return when waits begin and when they end, each sorted.
 
     A job waits from its submission or displacement until it starts, resumes or is cancelled.
     """
-    from onega.kernels.schedule.measures import Waits
-
     row, start, end = schedule.service_pieces()
     if schedule.pieces is None and schedule.chronicle is None:
-        return Waits(fixed(schedule.workload.submissions), fixed(np.sort(start)))
+        return schedule.workload.submissions, np.sort(start)
     leave = np.where(np.isnan(schedule.end), np.inf, schedule.end)
     up, down = [presence(schedule)[0]], [start]
     if schedule.pieces is not None:
         up.append(end[end < leave[row]])
     if schedule.chronicle is not None:
         down.append(np.minimum(leave[_left_the_queue(schedule, leave)], schedule.last))
-    return Waits(fixed(np.sort(np.concatenate(up))), fixed(np.sort(np.concatenate(down))))
+    return np.sort(np.concatenate(up)), np.sort(np.concatenate(down))
 
 
 def _left_the_queue(schedule: Schedule, leave: Floats) -> npt.NDArray[np.bool_]:
@@ -155,13 +160,16 @@ def _left_the_queue(schedule: Schedule, leave: Floats) -> npt.NDArray[np.bool_]:
 
 
 def on_processors(schedule: Schedule) -> Stretches:
-    """Return all intervals on processors, for kernels."""
-    from onega.kernels.schedule.measures import Stretches
-
+    """Return all intervals on processors."""
     row, start, end = schedule.service_pieces()
     procs = schedule.workload.column("procs")
     one_each = schedule.pieces is None and schedule.chronicle is None
-    return Stretches(fixed(start), fixed(end), fixed(procs if one_each else procs[row]))
+    return Stretches(start, end, procs if one_each else procs[row])
+
+
+def time_within(since: Floats, until: Floats, first: float, last: float) -> Floats:
+    """Return how much of each interval lies between two times."""
+    return np.asarray(np.maximum(np.minimum(until, last) - np.maximum(since, first), 0.0))
 
 
 def wasted_capacity(schedule: Schedule, first: float, last: float) -> float:
@@ -170,16 +178,51 @@ def wasted_capacity(schedule: Schedule, first: float, last: float) -> float:
     Rumyantsev 2018, (10). In processor-seconds at rate 1: what idle processors could
     have done while jobs waited.
     """
-    from onega.kernels.schedule.measures import Rate, Stretches, Waits, queued_areas
-
-    rates = schedule.rates
-    rate = Rate(fixed(rates.since), *map(fixed, rates.steps(rates.rates)))
     taken = on_processors(schedule)
     for one in nonworking(schedule):
         if one.name == "down":
-            both = map(np.concatenate, zip(taken, (one.since, one.until, one.count), strict=True))
-            taken = Stretches(*map(fixed, both))
+            taken = Stretches(
+                np.append(taken.since, one.since),
+                np.append(taken.until, one.until),
+                np.append(taken.procs, one.count),
+            )
     # A wait that is cut at an end of the window keeps its place among the sorted ones.
-    waits = Waits(*(fixed(np.clip(ends, first, last)) for ends in _waits(schedule)))
-    queued, used = queued_areas(taken, waits, rate)
+    begins, ends = (np.clip(times, first, last) for times in _waits(schedule))
+    queued, used = queued_areas(taken, begins, ends, schedule.rates)
     return max(0.0, schedule.cluster.procs * queued - float(used.sum()))
+
+
+def queued_areas(
+    some: Stretches, begins: Floats, ends: Floats, rates: RateHistory
+) -> tuple[float, Floats]:
+    """Return U = ∫ R·1{a job waits} over all waits, and procs·(U(until) − U(since)) of stretches.
+
+    The second is what their processors did, or could do, while a job waited. ``begins`` and
+    ``ends`` of waits are sorted.
+    """
+    clock, queued = _queued_clock(begins, ends, rates)
+    if clock.size == 0:
+        return 0.0, np.zeros(0)
+    since, until = (
+        np.interp(rates.integral(rates.rates, times), clock, queued)
+        for times in (some.since, some.until)
+    )
+    return float(queued[-1]), some.procs * (until - since)
+
+
+def _queued_clock(begins: Floats, ends: Floats, rates: RateHistory) -> tuple[Floats, Floats]:
+    """Return breakpoints of U as a function, piecewise linear, of V = ∫ R; and U there.
+
+    The k-th wait is over when the k-th end comes: where all earlier beginnings are matched, the
+    queue is empty until the next one. Waits of no time leave no breakpoint, nor do waits that end
+    before they begin: V rises strictly from breakpoint to breakpoint.
+    """
+    size = min(begins.size, ends.size)
+    begins, ends = begins[:size], ends[:size]
+    emptied = ~(ends[:-1] > begins[1:])
+    since = rates.integral(rates.rates, begins[np.append(True, emptied)[:size]])
+    until = rates.integral(rates.rates, ends[np.append(emptied, True)[:size]])
+    some = until > since
+    since, until = since[some], until[some]
+    queued = np.append(0.0, np.cumsum(until - since))
+    return np.stack((since, until), axis=1).ravel(), np.repeat(queued, 2)[1:-1]

@@ -20,7 +20,7 @@ from onega.core.workload.report import Finding, Report
 from onega.core.workload.workload import Workload
 from onega.experiment.users.reactive_users import ReactiveUsers, without_preemption
 from onega.kernels.pool import engine
-from onega.kernels.structures.heap import make_heap
+from onega.kernels.structures.heap import Heap, make_heap
 from onega.kernels.users import closed_loop as kernel
 from onega.simulation.pool import setup
 from onega.simulation.priority import NO_FUNCTION, compile_priority
@@ -236,10 +236,20 @@ class _Run:
         rules["patience"], rules["growth"] = RUNAWAY_JOBS, RUNAWAY_GROWTH
         draws = generator(child(self.seed, 1)).random(3 * order.size)
         self.crowd = kernel.Crowd(
-            rules, self.lines, np.flatnonzero(self.after < 0), make_heap(order.size),
-            np.zeros(order.size, np.int64), np.vstack((users.coefficients, np.zeros((1, 4)))),
+            rules, self.lines, self._calendar(), np.zeros(order.size, np.int64),
+            np.vstack((users.coefficients, np.zeros((1, 4)))),
             np.sort(np.stack((work, procs)).astype(np.float64), axis=1), users.cuts, draws,
         )  # fmt: skip
+
+    def _calendar(self) -> Heap:
+        """Make the heap of the lines that come at their own times: they are sorted by them."""
+        coming, own = make_heap(self.lines.size), np.flatnonzero(self.after < 0)
+        entry = coming.entry[: own.size]
+        entry["key"] = self.lines["submit"][own]
+        entry["seq"] = entry["slot"] = own
+        coming.entry["place"][own] = np.arange(own.size)
+        coming.size[0] = own.size
+        return coming
 
     def _lines(self, row: Ints, moved: Any) -> Any:  # noqa: ANN401
         users, base = self.users, self.users.baseline

@@ -37,18 +37,6 @@ def _error(weeks: Weeks, week: int, work: float, jobs: float) -> float:
 
 
 @kernel
-def add_up(weeks: Weeks) -> None:
-    """Fill ``sums``."""
-    weeks.sums[:] = 0.0
-    for person in range(weeks.content.shape[0]):
-        for week in range(weeks.content.shape[1]):
-            if weeks.level[person, week] < weeks.people[week]:
-                number = weeks.content[person, week]
-                weeks.sums[0, week] += weeks.work[number]
-                weeks.sums[1, week] += weeks.jobs[number]
-
-
-@kernel
 def exchange(weeks: Weeks, person: Ints, week: Ints, by: Ints, season: int) -> int:
     """Let one person after another exchange two of their weeks; return how often it was done.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.jit import kernel
+from onega.kernels.jit import kernel, part
 from onega.kernels.types import Floats, Ints
 
 
@@ -46,6 +46,14 @@ def harmonic_renewal(widths: Ints, probs: Floats, tails: Floats, centred: bool) 
     return values
 
 
+@part
+def _amounts(cell: int, strides: Ints, here: Ints) -> None:
+    """Fill in how much of each resource a cell of the grid stands for."""
+    for r in range(strides.size):
+        here[r] = cell // strides[r]
+        cell -= here[r] * strides[r]
+
+
 @kernel
 def vector_constant(needs: Ints, probs: Floats, capacity: Ints) -> float:
     """C for jobs that need several resources at once; the same recursion on a grid.
@@ -61,40 +69,19 @@ def vector_constant(needs: Ints, probs: Floats, capacity: Ints) -> float:
     cells = strides[0] * (capacity[0] + 1)
     weighted = np.zeros(cells)  # |n|·ℓ_n
     fits = np.zeros(cells)  # P(N ≤ n)
-    offsets = np.zeros(probs.size, np.int64)
-    for c in range(probs.size):
-        for r in range(resources):
-            offsets[c] += needs[c, r] * strides[r]
     here = np.zeros(resources, np.int64)
-    constant = 0.0
     for cell in range(cells):
-        rest = cell
-        size = 0
-        for r in range(resources):
-            here[r] = rest // strides[r]
-            rest -= here[r] * strides[r]
-            size += here[r]
-        total = 0.0
+        _amounts(cell, strides, here)
         for c in range(probs.size):
-            inside = True
+            inside, before = True, cell
             for r in range(resources):
-                if needs[c, r] > here[r]:
-                    inside = False
-                    break
+                inside &= needs[c, r] <= here[r]
+                before -= needs[c, r] * strides[r]
             if inside:
                 fits[cell] += probs[c]
-                if offsets[c] == cell:
-                    total += probs[c] * size
-                else:
-                    total += probs[c] * weighted[cell - offsets[c]]
-        weighted[cell] = total
-    last = cells - 1
+                weighted[cell] += probs[c] * (weighted[before] if before > 0 else here.sum())
+    constant = 0.0
     for cell in range(1, cells):
-        rest = cell
-        size = 0
-        for r in range(resources):
-            part = rest // strides[r]
-            rest -= part * strides[r]
-            size += part
-        constant += (1.0 - fits[last - cell]) * weighted[cell] / size
+        _amounts(cell, strides, here)
+        constant += (1.0 - fits[cells - 1 - cell]) * weighted[cell] / here.sum()
     return constant

@@ -31,15 +31,9 @@ def group_states(sizes: Ints, weights: Floats, length: int) -> Floats:
         states[n] = value
         total += value
         if total > _LARGE:
-            for i in range(n + 1):
-                states[i] /= total
+            states[: n + 1] /= total
             total = 1.0
-    total = 0.0
-    for n in range(length - 1, -1, -1):
-        total += states[n]
-    for n in range(length):
-        states[n] /= total
-    return states
+    return states / np.cumsum(states[::-1])[-1]  # the small ones first
 
 
 @kernel

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.jit import compiled, part
-from onega.kernels.slurm.nodes import add_nodes, best_fit, count_nodes, overlap
+from onega.kernels.slurm.nodes import best_fit, count_nodes, overlap
 from onega.kernels.slurm.plan import clear_plan, move_plan, plan_ends_with, plan_job
 from onega.kernels.slurm.starts import drop_started, is_weighted, pending_by_priority, start_job
 from onega.kernels.slurm.state import BY_BACKFILL, RUNNING, State
@@ -23,7 +23,6 @@ def backfill_cycle(state: State) -> None:
     c, rules, plan = state.clock[0], state.rules[0], state.plan
     now = np.floor(c.now)
     order = pending_by_priority(state)[: rules.bf_max_job_test]
-    _see_free_nodes(state)
     last = _last_narrow(state, order)
     place = 0
     if c.planned >= 0 and now < plan.extent[0].until:
@@ -38,19 +37,17 @@ def backfill_cycle(state: State) -> None:
         number = order[place]
         place += 1
         if plan_job(state, number, now) <= now:
-            for word in range(state.idle.size):
-                plan.usable[word] = plan.allowed[word] & state.idle[word]
+            plan.usable[:] = plan.allowed & state.idle
             best_fit(plan.usable, state.jobs[number].procs, rules.nodes, plan.chosen)
             start_job(state, number, plan.chosen, BY_BACKFILL)
             started = True
             _expect_end(state, number)
-            _see_free_nodes(state)
             last = _last_narrow(state, order)
     c.marks = overlap(plan.planned, plan.free)
     if started:
         drop_started(state)
     elif not is_weighted(state):
-        plan_ends_with(plan)
+        plan_ends_with(state)
         c.planned, c.quiet = place, plan.extent[0].until
 
 
@@ -64,15 +61,12 @@ def _is_change(state: State) -> bool:
 
 
 @part
-def _see_free_nodes(state: State) -> None:
-    """Note what the node table says is free: idle nodes and those that are completing."""
-    state.plan.free[:] = state.idle
-    add_nodes(state.plan.free, state.completing)
-
-
-@part
 def _last_narrow(state: State, order: Ints) -> int:
-    """Return the place of the last job that wants no more than the free nodes; −1: none does."""
+    """Return the place of the last job that wants no more than the free nodes; −1: none does.
+
+    Free is what the node table says is free: idle nodes and those that are completing.
+    """
+    state.plan.free[:] = state.idle | state.completing
     free = count_nodes(state.plan.free)
     place = order.size - 1
     while place >= 0 and state.jobs[order[place]].procs > free:
@@ -92,12 +86,10 @@ def _expect_ends(state: State) -> None:
 @part
 def _expect_end(state: State, number: int) -> None:
     """Put a job among the running ones, after those that are expected to end with it."""
-    extent, running = state.plan.extent[0], state.plan.running
-    end = np.floor(state.jobs[number].start) + state.jobs[number].limit
+    extent, running, jobs = state.plan.extent[0], state.plan.running, state.jobs
     place = extent.running
-    while place > 0 and running[place - 1].end > end:
+    while place > 0 and jobs[running[place - 1]].expected > jobs[number].expected:
         running[place] = running[place - 1]
         place -= 1
-    running[place].job = number
-    running[place].end = end
+    running[place] = number
     extent.running += 1

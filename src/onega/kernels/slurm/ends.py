@@ -18,10 +18,7 @@ def next_end(state: State) -> tuple[float, int]:
     """Return when the next active job ends, is released or is noticed, and its place."""
     best, which = np.inf, -1
     for place in range(state.clock[0].active):
-        job = state.jobs[state.active[place]]
-        when = job.end if job.state == RUNNING else job.freed
-        if job.state == RELEASED:
-            when = job.noticed
+        when = state.jobs[state.active[place]].next
         if when < best:
             best, which = when, place
     return best, which
@@ -40,15 +37,16 @@ def end_or_release(state: State, place: int) -> None:
     if job.state == RUNNING:
         job.state = COMPLETING
         takes = job.release + job.reports
-        job.freed = c.now + takes
-        job.noticed = max(job.freed, c.now + _seen_after(takes))
+        job.next = c.now + takes
+        job.noticed = max(job.next, c.now + _seen_after(takes))
         add_nodes(state.completing, state.held[number])
         _will_be_forgotten(state)
         return
     job.state = RELEASED
     remove_nodes(state.completing, state.held[number])
     add_nodes(state.idle, state.held[number])
-    if job.noticed == job.freed:
+    job.next = job.noticed
+    if job.next == c.now:
         _notice(state, place)
 
 

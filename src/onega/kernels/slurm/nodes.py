@@ -84,7 +84,7 @@ def best_fit(free: Words, wanted: int, nodes: int, chosen: Words) -> None:
     left = free.copy()
     chosen[:] = 0
     while wanted > 0:
-        best_first, best_size = -1, 0
+        best_first, best_size, least = 0, 0, 2 * nodes
         node = 0
         while node < nodes:
             if not has_node(left, node):
@@ -94,15 +94,11 @@ def best_fit(free: Words, wanted: int, nodes: int, chosen: Words) -> None:
             while node < nodes and has_node(left, node):
                 node += 1
             size = node - first
-            enough = size >= wanted
-            if (
-                best_first < 0
-                or (enough and (best_size < wanted or size < best_size))
-                or (not enough and size > best_size)
-            ):
-                best_first, best_size = first, size
+            # What is left over; if it doesn't suffice, what is missing, which is always worse.
+            cost = size - wanted if size >= wanted else nodes + wanted - size
+            if cost < least:
+                best_first, best_size, least = first, size, cost
         for taken in range(best_first, best_first + min(best_size, wanted)):
             add_node(chosen, taken)
-        for gone in range(best_first, best_first + best_size):
-            left[gone >> 6] &= ~(ONE << np.uint64(gone & 63))
+        remove_nodes(left, chosen)
         wanted -= best_size

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onega.kernels.jit import compiled, part
+from onega.kernels.jit import compiled, part, shift
 from onega.kernels.slurm.nodes import (
     Words,
     add_nodes,
@@ -41,9 +41,8 @@ def clear_plan(plan: Plan, now: float, window: float, every: Words) -> None:
 @part
 def move_plan(plan: Plan, now: float, window: float) -> None:
     """Let the first slot begin now, and the window end as much later."""
-    plan.slots[0].begin = now
-    plan.extent[0].last = now + window
-    plan.slots[plan.extent[0].slots - 1].end = now + window
+    plan.bounds[0] = now
+    plan.bounds[plan.extent[0].slots] = now + window
 
 
 @part
@@ -53,44 +52,43 @@ def _holds_until(plan: Plan, time: float) -> None:
 
 
 @part
-def plan_ends_with(plan: Plan) -> None:
+def plan_ends_with(state: State) -> None:
     """Note that a plan without a start holds until its next slot, or a running job's end, comes."""
+    plan = state.plan
     if plan.extent[0].slots > 1:
-        _holds_until(plan, plan.slots[0].end)
-    for place in range(plan.extent[0].running):
-        if plan.running[place].end > plan.slots[0].begin:
-            _holds_until(plan, plan.running[place].end)
+        _holds_until(plan, plan.bounds[1])
+    for number in plan.running[: plan.extent[0].running]:
+        if state.jobs[number].expected > plan.bounds[0]:
+            _holds_until(plan, state.jobs[number].expected)
 
 
 @part
 def _split(plan: Plan, slot: int, time: float) -> None:
     """Cut a slot in two at a time within it."""
     count = plan.extent[0].slots
-    for other in range(count, slot, -1):
-        plan.slots[other] = plan.slots[other - 1]
-        plan.unpromised[other] = plan.unpromised[other - 1]
-    plan.slots[slot].end = time
-    plan.slots[slot + 1].begin = time
+    shift(plan.bounds, slot + 2, slot + 1, count - slot)
+    plan.bounds[slot + 1] = time
+    plan.unpromised[slot + 1 : count + 1] = plan.unpromised[slot:count]
     plan.extent[0].slots = count + 1
 
 
 @compiled
 def reserve(plan: Plan, start: float, until: float) -> None:
     """Promise the chosen nodes to a job: out of every slot between its start and its end."""
-    extent, slots = plan.extent[0], plan.slots
-    start = max(start, slots[0].begin)
+    extent, bounds = plan.extent[0], plan.bounds
+    start = max(start, bounds[0])
     slot = 0
-    while slot < extent.slots and slots[slot].end <= start:
+    while slot < extent.slots and bounds[slot + 1] <= start:
         slot += 1
-    if slot < extent.slots and slots[slot].begin < start:
+    if slot < extent.slots and bounds[slot] < start:
         _split(plan, slot, start)
         slot += 1
     first = slot
-    if until >= extent.last:
+    if until >= bounds[extent.slots]:
         # The window reaches its end later: a slot begins there.
-        _holds_until(plan, until - (extent.last - slots[0].begin))
-    while slot < extent.slots and slots[slot].begin < until:
-        if until < slots[slot].end:
+        _holds_until(plan, until - (bounds[extent.slots] - bounds[0]))
+    while slot < extent.slots and bounds[slot] < until:
+        if until < bounds[slot + 1]:
             _split(plan, slot, until)
         remove_nodes(plan.unpromised[slot], plan.chosen)
         slot += 1
@@ -104,14 +102,12 @@ def _join_equal(plan: Plan, first: int, last: int) -> None:
     Slurm does so after each reservation, from the slot before the last one that ends by then. A
     cut that is left over matters: the time after it is looked at on its own.
     """
-    extent = plan.extent[0]
-    for slot in range(first, min(last, extent.slots - 1)):
+    count = plan.extent[0].slots
+    for slot in range(first, min(last, count - 1)):
         if are_equal(plan.unpromised[slot], plan.unpromised[slot + 1]):
-            plan.slots[slot].end = plan.slots[slot + 1].end
-            for other in range(slot + 1, extent.slots - 1):
-                plan.slots[other] = plan.slots[other + 1]
-                plan.unpromised[other] = plan.unpromised[other + 1]
-            extent.slots -= 1
+            shift(plan.bounds, slot + 1, slot + 2, count - slot - 1)
+            plan.unpromised[slot + 1 : count - 1] = plan.unpromised[slot + 2 : count]
+            plan.extent[0].slots = count - 1
             return
 
 
@@ -122,22 +118,21 @@ def _find_allowed(plan: Plan, earliest: float, until: float) -> tuple[float, flo
     Returns when to look again (0: never), and the begin of the first slot that is too late to
     matter (∞: none is).
     """
-    count, allowed = plan.extent[0].slots, plan.allowed
-    for word in range(allowed.size):
-        allowed[word] = ~np.uint64(0)
+    count, bounds, allowed = plan.extent[0].slots, plan.bounds, plan.allowed
+    allowed[:] = ~np.uint64(0)
     later = 0.0
     for slot in range(count):
-        if plan.slots[slot].end <= earliest:
+        if bounds[slot + 1] <= earliest:
             continue
         # If what follows offers nothing new, it isn't worth a look of its own.
         if slot + 1 < count and later == 0.0:
             for word in range(allowed.size):
                 here = allowed[word] & plan.unpromised[slot, word]
                 if plan.unpromised[slot + 1, word] & ~here != 0:
-                    later = plan.slots[slot].end
+                    later = bounds[slot + 1]
                     break
-        if plan.slots[slot].begin > until:
-            return later, plan.slots[slot].begin
+        if bounds[slot] > until:
+            return later, bounds[slot]
         for word in range(allowed.size):
             allowed[word] &= plan.unpromised[slot, word]
     return later, np.inf
@@ -148,17 +143,16 @@ def _enough_at(state: State, now: float, wanted: int) -> float:
     """Return when running jobs, ending one by one at their limits, leave enough allowed nodes."""
     plan = state.plan
     usable, allowed = plan.usable, plan.allowed
-    for word in range(usable.size):
-        usable[word] = plan.free[word] & allowed[word]
+    usable[:] = plan.free & allowed
     if count_nodes(usable) >= wanted:
         return now
-    for place in range(plan.extent[0].running):
-        held = state.held[plan.running[place].job]
+    for number in plan.running[: plan.extent[0].running]:
+        held = state.held[number]
         for word in range(usable.size):
             usable[word] |= held[word] & allowed[word]
         if count_nodes(usable) >= wanted:
             # A job past its limit is expected to end any moment.
-            end = plan.running[place].end
+            end = state.jobs[number].expected
             return end if end > now else now + 1.0
     return np.inf
 
@@ -168,8 +162,8 @@ def _conflicts(plan: Plan, start: float, until: float) -> bool:
     """Tell whether a chosen node is promised to another job between two times."""
     for slot in range(plan.extent[0].slots):
         if (
-            plan.slots[slot].end > start
-            and plan.slots[slot].begin < until
+            plan.bounds[slot + 1] > start
+            and plan.bounds[slot] < until
             and not is_subset(plan.chosen, plan.unpromised[slot])
         ):
             return True
@@ -183,9 +177,8 @@ def plan_job(state: State, number: int, now: float) -> float:
     If it is now, ``plan.allowed`` are the nodes that it may have.
     """
     plan, rules = state.plan, state.rules[0]
-    extent = plan.extent[0]
     limit, wanted = state.jobs[number].limit, state.jobs[number].procs
-    resolution, window = rules.bf_resolution, extent.last - now
+    resolution, last = rules.bf_resolution, plan.bounds[plan.extent[0].slots]
     later = now
     for _ in range(MOST_TRIES):
         earliest = later
@@ -216,9 +209,9 @@ def plan_job(state: State, number: int, now: float) -> float:
             start = now + 1.0
             later = 0.0
             _holds_until(plan, now)
-        if start >= extent.last:
-            _holds_until(plan, start - window)
-        if start > extent.last:
+        if start >= last:
+            _holds_until(plan, start - (last - now))
+        if start > last:
             return np.inf
         from_then = np.floor(start / resolution) * resolution
         until = np.floor((start + limit) / resolution) * resolution
@@ -229,7 +222,7 @@ def plan_job(state: State, number: int, now: float) -> float:
                 return np.inf
             later = start
             continue
-        if extent.slots + 2 <= plan.slots.size:
+        if plan.extent[0].slots + 2 <= plan.unpromised.shape[0]:
             add_nodes(plan.planned, plan.chosen)
             reserve(plan, from_then, max(until, from_then + resolution))
         return start

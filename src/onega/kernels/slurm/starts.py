@@ -20,6 +20,8 @@ def start_job(state: State, number: int, chosen: Words, by: int) -> None:
     job.start = c.now
     # A virtual node is busy from the start that Slurm notes, in whole seconds.
     job.end = max(c.now, np.floor(c.now) + job.runtime) + job.overrun
+    job.next = job.end
+    job.expected = np.floor(c.now) + job.limit
     state.held[number] = chosen
     remove_nodes(state.idle, chosen)
     state.active[c.active] = number

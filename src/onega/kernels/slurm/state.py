@@ -6,7 +6,7 @@
 | `RULES` | the scheduler's parameters | nothing |
 | `CLOCK` | time, loops, counters | run, clock, main_pass, backfill, starts, ends |
 | sets of nodes | idle, completing, held by each job | starts, ends |
-| `PLAN`, `SLOT`, `EXPECTED` | the plan of a backfill cycle | plan, backfill |
+| `PLAN` | the plan of a backfill cycle | plan, backfill |
 """
 
 from __future__ import annotations
@@ -36,15 +36,17 @@ JOB = record(
     overrun=REAL,
     state=WHOLE,
     start=REAL,
+    expected=REAL,
     end=REAL,
-    freed=REAL,
+    next=REAL,
     noticed=REAL,
     by=WHOLE,
 )
 """A job, in the order of submission: when slurmctld hears of it, how long it runs from the noted
 start, its limit in seconds, its nodes, how long after its end they begin to report and how long
-their reports take, how late its end is noted; its state, start, end, when its nodes were free again
-and when that was noticed, and which scheduler started it."""
+their reports take, how late its end is noted; its state, start, expected end (the noted start plus
+the limit) and end; when the next thing happens to it and when it is noticed that its nodes are free
+again; which scheduler started it."""
 
 RULES = record(
     procs=WHOLE,
@@ -100,32 +102,27 @@ are planned for one of them, and whether one has to wait for what is planned for
 saves work: until when cycles start no job, and how the loops stood at an earlier full pass."""
 
 
-PLAN = record(slots=WHOLE, last=REAL, until=REAL, running=WHOLE)
-"""How many slots and running jobs a plan has, the end of the window that it is made for, and the
-time up to which (exclusive) a plan made later is this one, but for the begin of its first slot and
-the end of its last; as long as nothing but time has changed."""
-
-SLOT = record(begin=REAL, end=REAL)
-"""A stretch of time in a plan, ``begin`` ≤ t < ``end``, in which the same nodes are unpromised."""
-
-EXPECTED = record(job=WHOLE, end=REAL)
-"""A running job and its expected end: the noted start plus the limit."""
+PLAN = record(slots=WHOLE, until=REAL, running=WHOLE)
+"""How many slots and running jobs a plan has, and the time up to which (exclusive) a plan made
+later is this one, but for the begin of its first slot and the end of its last; as long as nothing
+but time has changed."""
 
 
 class Plan(NamedTuple):
     """A backfill cycle's plan, and the sets of nodes that it works with.
 
-    ``slots`` are in the order of time, ``unpromised[k]`` are the nodes that slot k has left;
-    ``running`` is sorted by expected end. ``free``: nodes that the node table shows as free,
-    idle or completing; ``planned``: nodes of all reservations; for the job being planned
-    ``allowed``: unpromised throughout, ``usable``: free by its start, ``chosen``: those it would
-    get.
+    A slot is a stretch of time in which the same nodes are unpromised: slot k lasts from
+    ``bounds[k]`` to ``bounds[k + 1]`` (exclusive), the last one to the end of the window, and has
+    the nodes ``unpromised[k]`` left. ``running``: jobs, by expected end. ``free``: nodes that the
+    node table shows as free, idle or completing; ``planned``: nodes of all reservations; for the
+    job being planned ``allowed``: unpromised throughout, ``usable``: free by its start, ``chosen``:
+    those it would get.
     """
 
     extent: Records
-    slots: Records
+    bounds: Floats
     unpromised: npt.NDArray[np.uint64]
-    running: Records
+    running: Ints
     free: Words
     planned: Words
     allowed: Words

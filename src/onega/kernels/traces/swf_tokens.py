@@ -22,7 +22,7 @@ TOO_MANY_ODD: Final = 1
 TOO_MANY_COMMENTS: Final = 2
 TOO_MANY_ROWS: Final = 3
 
-_U0, _U1, _U2, _U15 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(15)
+_U0, _U1, _U15 = np.uint64(0), np.uint64(1), np.uint64(15)
 _FIELDS: Final = np.uint64(FIELDS)
 _POWERS: Final = 10.0 ** np.arange(16)
 
@@ -101,14 +101,6 @@ def tokenize(
                 place += _U1
                 byte = text[place]
                 continue
-            if byte == 45 and field < _FIELDS and text[place + _U1] == 49:
-                after = text[place + _U2]
-                if after == 32 or after == 10:  # "-1", the most frequent token of all
-                    values[field, row] = -1.0
-                    field += _U1
-                    place += _U2
-                    byte = after
-                    continue
             begin = place
             negative = byte == 45
             if negative or byte == 43:

@@ -63,7 +63,6 @@ RULES = record(
     busy_scale=REAL,
     sizes=WHOLE,
     most=WHOLE,
-    next=WHOLE,
     given_up=WHOLE,
     seen=REAL,
     meant=REAL,
@@ -71,22 +70,19 @@ RULES = record(
     patience=WHOLE,
     growth=REAL,
 )  # fmt: skip
-"""Chance to give up; the log's machine over this one; whether sizes react; the widest job; the next
-of ``calendar``; jobs given up; sum of differences between levels of W; work as it was in the log
-and as it became; after so many jobs a growth of work beyond ``growth`` under longer queues is a
-loop that runs away."""
+"""Chance to give up; the log's machine over this one; whether sizes react; the widest job; jobs
+given up; sum of differences between levels of W; work as it was in the log and as it became; after
+so many jobs a growth of work beyond ``growth`` under longer queues is a loop that runs away."""
 
 
 class Crowd(NamedTuple):
-    """Lines; those with a time of their own in its order (``calendar``); those whose think time
-    runs (``heap``, by time and line); lines as they were submitted (``made``); coefficients; the
-    log's sorted run times and widths (rows); lower ends of levels of W and O (rows); three uniform
-    draws a line."""  # noqa: D205, D209
+    """Lines; those whose time of submission is known (``coming``, by time and line); lines as they
+    were submitted (``made``); coefficients; the log's sorted run times and widths (rows); lower
+    ends of levels of W and O (rows); three uniform draws a line."""  # noqa: D205, D209
 
     rules: Records
     lines: Records
-    calendar: Ints
-    heap: Heap
+    coming: Heap
     made: Ints
     coefficients: Floats
     sizes: Floats
@@ -97,13 +93,9 @@ class Crowd(NamedTuple):
 @part
 def _level(cuts: Floats, value: float) -> float:
     """Return the middle of the levels that a value takes: 0 … 1, 1/2 where all are equal."""
-    below = 0
-    while below < cuts.size and cuts[below] < value:
-        below += 1
-    upto = below
-    while upto < cuts.size and cuts[upto] <= value:
-        upto += 1
-    return (below + upto) / (2 * cuts.size)
+    below = np.searchsorted(cuts, value, side="left")
+    upto = np.searchsorted(cuts, value, side="right")
+    return float((below + upto) / (2 * cuts.size))
 
 
 @part
@@ -150,15 +142,15 @@ def _react(crowd: Crowd, line: int, queue: float, busy: float, job: Record) -> N
 
 
 @part
-def _submit(crowd: Crowd, m: Record, line: int, waiting: int, jobs: Records) -> bool:
+def _submit(state: State, crowd: Crowd, line: int) -> bool:
     """Let a user submit a line; False if the user gives it up because of the queue."""
-    rules, one = crowd.rules[0], crowd.lines[line]
-    job = jobs[m.arrived]
+    m, rules, one = state.machine[0], crowd.rules[0], crowd.lines[line]
+    job = state.jobs[m.arrived]
     job.work = one.work
     job.expect = one.expect
     job.procs = min(one.procs, rules.most)
     if rules.sizes == 1 or rules.discouragement > 0.0:
-        queue = _level(crowd.cuts[0], float(waiting)) - one.waiting
+        queue = _level(crowd.cuts[0], float(state.waiting.jobs[0])) - one.waiting
         busy = _level(crowd.cuts[1], (m.procs - m.free) * rules.busy_scale) - one.busy
         if crowd.draws[3 * line + 2] < rules.discouragement * queue:
             rules.given_up += 1
@@ -174,39 +166,18 @@ def _submit(crowd: Crowd, m: Record, line: int, waiting: int, jobs: Records) -> 
 
 @part
 def _wake(crowd: Crowd, line: int, now: float) -> None:
-    """Put every line that waited for a job's end on the heap."""
+    """Let every line come that waited for a job's end."""
     late = now - crowd.lines[line].end
     follower = crowd.lines[line].follower
     while follower >= 0:
-        heap_push(crowd.heap, follower, max(now, crowd.lines[follower].submit + late), follower)
+        when = max(now, crowd.lines[follower].submit + late)
+        heap_push(crowd.coming, follower, when, follower)
         follower = crowd.lines[follower].sibling
 
 
 @part
-def _next_submission(crowd: Crowd) -> float:
-    following = np.inf
-    if crowd.heap.size[0] > 0:
-        following = crowd.heap.entry[0].key
-    place = crowd.rules[0].next
-    if place < crowd.calendar.size:
-        following = min(following, crowd.lines[crowd.calendar[place]].submit)
-    return following
-
-
-@part
-def _take_next(crowd: Crowd, now: float) -> int:
-    """Return the line that is submitted next by ``now``, at one instant by its row; else −1."""
-    heap, rules = crowd.heap, crowd.rules[0]
-    line, own = -1, False
-    if rules.next < crowd.calendar.size:
-        first = crowd.calendar[rules.next]
-        if crowd.lines[first].submit <= now:
-            line, own = first, True
-    if heap.size[0] > 0 and heap.entry[0].key <= now and (line < 0 or heap.entry[0].slot < line):
-        return heap_pop(heap)
-    if own:
-        rules.next += 1
-    return line
+def _next_submission(coming: Heap) -> float:
+    return coming.entry[0].key if coming.size[0] > 0 else np.inf
 
 
 @part
@@ -219,12 +190,12 @@ def _runs_away(rules: Record, arrived: int) -> bool:
 @kernel
 def run_closed(state: State, crowd: Crowd, own: Any, rounds: int) -> int:  # noqa: ANN401
     """Go through at most ``rounds`` instants; reasons as `onega.kernels.pool.loop.run`."""
-    state = by_reference(state)
-    jobs, m = state.jobs, state.machine[0]
+    state, crowd = by_reference(state), by_reference(crowd)
+    m, coming = state.machine[0], crowd.coming
     for _ in range(rounds):
         if m.switches + 2 > state.log.size:
             return LOG_FULL
-        following = min(_next_submission(crowd), end_time(m, first_end(state)))
+        following = min(_next_submission(coming), end_time(m, first_end(state)))
         if not advance(m, state.levels, state.log, state.ends, following):
             return DONE if m.departed == m.arrived else STUCK
         ending = collect_due(state)
@@ -233,23 +204,19 @@ def run_closed(state: State, crowd: Crowd, own: Any, rounds: int) -> int:  # noq
             _wake(crowd, crowd.made[state.due[index].job], m.now)
         full = ending > 0
         first = m.arrived
-        queued = state.waiting.jobs[0]
-        line = _take_next(crowd, m.now)
-        while line >= 0:
+        while _next_submission(coming) <= m.now:
             job = m.arrived
-            coming = _submit(crowd, m, line, queued + job - first, jobs)
-            if coming and m.control != FIXED:
+            if not _submit(state, crowd, heap_pop(coming)):
+                continue
+            if m.control != FIXED:
                 if m.control == WORKLOAD:
-                    m.known_waiting += jobs[job].expect
+                    m.known_waiting += state.jobs[job].expect
                 control_arrival(m, state.levels, state.draws, state.log, job)
-            line = _take_next(crowd, m.now)
-        arriving = m.arrived - first
-        for number in range(arriving):
             if own is None:
-                alone = arriving == 1 and ending == 0
-                full = not newcomer_ranked(state, first + number, alone) or full
+                alone = ending == 0 and job == first and _next_submission(coming) > m.now
+                full = not newcomer_ranked(state, job, alone) or full
             else:
-                full = newcomer_keyed(state, first + number)
+                full = newcomer_keyed(state, job)
         if full:
             if own is None:
                 pass_ranked(state)

@@ -235,12 +235,12 @@ class GapChain(Gaps):
 
     def draw(self, n: int, rng: Generator) -> Floats:
         """Draw n gaps."""
-        from onega.kernels.models.chain import walk
+        from onega.kernels.models.chain import pick, walk
 
         matrix = np.cumsum(transition_matrix(self.counts), axis=1)
         start = np.cumsum(self.counts.sum(axis=1) + self.counts.sum(axis=0))
         uniforms = rng.random((2, n))
-        path = walk(start / max(start[-1], 1), matrix, uniforms[0])
+        path = walk(pick(start / max(start[-1], 1), uniforms[0, 0]), matrix, uniforms[0])
         return draw_by_class(self.within, path, uniforms[1])
 
 

@@ -13,7 +13,7 @@ from onega.core.types import Floats, Ints
 from onega.core.workload.chains import Chain, path_correlations, transition_matrix
 from onega.models.base import Drawn, WorkloadModel
 from onega.models.jobs.chainpart import ChainPart
-from onega.models.jobs.coupling import adjusted_states, inferred_transitions
+from onega.models.jobs.coupling import adjusted_path, adjusted_states, inferred_transitions
 from onega.models.jobs.jobs import Jobs
 from onega.models.jobs.laws import categorical
 from onega.models.jobs.pairs import PairLaws
@@ -120,12 +120,13 @@ class Markov(WorkloadModel):
 
     def _paths(self, n: int, uniforms: Floats) -> tuple[Ints, Ints]:
         """Walk the chains: states of width and run time, from 0."""
-        from onega.kernels.models.chain import Coupled, walk, walk_coupled
+        from onega.kernels.models.chain import pick, walk
 
         if self.coupling == "joint":
             b = self.runtime.dimension
             start, matrix = joint_transitions(self.joint, self.procs.dimension, b)
-            pair = walk(np.cumsum(start), np.cumsum(matrix, axis=1), uniforms[0])
+            first = pick(np.cumsum(start), uniforms[0, 0])
+            pair = walk(first, np.cumsum(matrix, axis=1), uniforms[0])
             return pair // b, pair % b
         leader, follower = self.runtime, self.procs
         if self.coupling == "runtime-from-width":
@@ -135,23 +136,20 @@ class Markov(WorkloadModel):
         own = follower.transitions
         if self.matrix == "inferred":
             own = inferred_transitions(leader.counts, follower.counts, cor0, cor1)
-        chains = Coupled(
-            np.cumsum(leader.transitions, axis=1),
-            np.cumsum(own, axis=1),
-            adjusted_states(a, b, cor0, cor1),
-            abs(cor0),
-            abs(cor1),
-        )
-        first = np.array(
-            [
-                categorical(leader.frequencies, uniforms[0, :1])[0],
-                categorical(follower.frequencies, uniforms[1, :1])[0],
-            ]
-        )
-        path = walk_coupled(chains, first, uniforms)
-        if self.coupling == "runtime-from-width":
-            return path[0], path[1]
-        return path[1], path[0]
+        leads = _walk(leader, leader.transitions, uniforms[0])
+        follows = _walk(follower, own, uniforms[1])
+        adjusted, chances = adjusted_states(a, b, cor0, cor1), (abs(cor0), abs(cor1))
+        shown = adjusted_path(leads, follows, adjusted, chances, uniforms[2])
+        return (leads, shown) if self.coupling == "runtime-from-width" else (shown, leads)
+
+
+def _walk(chain: ChainPart, transitions: Floats, uniforms: Floats) -> Ints:
+    """Walk a chain from a state of its own frequencies."""
+    from onega.kernels.models.chain import walk
+
+    first = categorical(chain.frequencies, uniforms[:1])[0]
+    path: Ints = walk(first, np.cumsum(transitions, axis=1), uniforms)
+    return path
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from onega.core.types import Floats, Ints
-from onega.kernels.models.regulate import Weeks, add_up, exchange
+from onega.kernels.models.regulate import Weeks, exchange
 from onega.models.site.campaigns import Campaigns
 
 MIXING, SETTLING = 5, 20
@@ -31,6 +31,15 @@ class Chosen(NamedTuple):
     person: Ints
     campaign: Ints
     round: Ints
+
+
+def weekly_sums(weeks: Weeks) -> Floats:
+    """Return work and jobs (rows) of each week, of the persons who are there."""
+    present = weeks.level < weeks.people
+    week, number = np.nonzero(present)[1], weeks.content[present]
+    return np.stack(
+        [np.bincount(week, of[number], weeks.people.size) for of in (weeks.work, weeks.jobs)]
+    )
 
 
 @dataclass(frozen=True)
@@ -88,7 +97,7 @@ class Crowd:
             content, some.place, np.append(some.work, 0.0), np.append(some.size, 0.0), level,
             people, np.zeros_like(wanted), wanted, np.empty_like(wanted),
         )  # fmt: skip
-        add_up(weeks)
+        weeks.sums[:] = weekly_sums(weeks)
         # Other people than the log's have other work in all; exchanges can't change it.
         wanted *= weeks.sums.sum(axis=1, keepdims=True) / wanted.sum(axis=1, keepdims=True)
         least = np.maximum(SMALL * wanted.mean(axis=1, keepdims=True), np.finfo(float).tiny)

@@ -306,8 +306,7 @@ def _draw_profiles(group: UserGroup, fresh: Any, rng: Generator) -> tuple[Floats
     total = fresh.size
     source = np.maximum.accumulate(np.where(fresh, np.arange(total), 0))
     component = group.mixture.components(rng.random(total))[source]
-    length = np.empty(total)
-    remembered(rng.standard_normal(total), fresh, np.full(total, group.memory), length)
+    length = remembered(rng.standard_normal(total), np.where(fresh, 0.0, group.memory))
     log_procs, log_runtime = group.mixture.place(
         component, rng.standard_normal(total)[source], length, (0.0, np.log2(group.longest))
     )

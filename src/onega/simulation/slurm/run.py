@@ -140,9 +140,8 @@ def simulate_slurm(
         rng,
         progress,
     )
-    back = [np.empty(order.size) for _ in range(2)]
-    for result, values in zip(back, (start, end), strict=True):
-        result[order] = values
+    row = np.argsort(order)
+    start, end = start[row], end[row]
     first = float(workload.column("submit").min())
     backfilled = int(np.count_nonzero(by == 2))
     notes = [
@@ -158,9 +157,9 @@ def simulate_slurm(
         workload,
         cluster,
         policy,
-        back[0],
-        back[1],
-        back[1] - back[0],
+        start,
+        end,
+        end - start,
         limited,
         RateHistory.constant(first),
         provenance=tuple(notes),
@@ -233,7 +232,7 @@ def _make_state(
     parameters: SlurmParameters,
 ) -> State:
     """Lay out the machine with all nodes idle, and an empty queue."""
-    from onega.kernels.slurm.state import EXPECTED, PLAN, SLOT, Plan, State
+    from onega.kernels.slurm.state import PLAN, Plan, State
 
     # Of more nodes than twice what all jobs take together, some are never touched.
     nodes = min(procs, 2 * sum(jobs["procs"].tolist()))
@@ -244,9 +243,9 @@ def _make_state(
     every[-1] >>= np.uint64(64 * words - nodes)
     plan = Plan(
         np.zeros(1, PLAN),
-        np.zeros(slots, SLOT),
+        np.zeros(slots + 1),
         np.zeros((slots, words), np.uint64),
-        np.zeros(jobs.size, EXPECTED),
+        np.zeros(jobs.size, np.int64),
         *(np.zeros(words, np.uint64) for _ in range(5)),
     )
     return State(

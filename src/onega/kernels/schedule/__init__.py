@@ -1,1 +1,0 @@
-"""Measures of a schedule in compiled passes."""
