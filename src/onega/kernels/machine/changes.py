@@ -55,8 +55,8 @@ def _add_held(m: Machine, part: Record, link: int, option: int, sign: float) -> 
 @compiled
 def apply_end(m: Machine, k: int) -> None:
     """Let a running job have ended in the row of later."""
-    slot = m.slots[m.ends[k].slot]
-    _add_held(m, m.partitions[slot.partition], slot.link, slot.option, 1.0)
+    job = m.jobs[m.ends[k].job]
+    _add_held(m, m.partitions[job.partition], job.link, job.option, 1.0)
 
 
 @compiled

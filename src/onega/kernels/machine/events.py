@@ -14,9 +14,9 @@ from onega.kernels.machine.state import AHEAD, COMPLETES, LAUNCHES, NONE, WAITS,
 
 
 @compiled
-def _is_on(m: Machine, place: int, n: int) -> bool:
+def _is_on(m: Machine, number: int, n: int) -> bool:
     """Tell whether a running job has chunks on a node."""
-    k = m.slots[place].link
+    k = m.jobs[number].link
     while k >= 0:
         if m.links[k].node == n:
             return True
@@ -29,12 +29,12 @@ def _first_on(m: Machine, n: int, by_end: bool) -> int:  # noqa: FBT001
     """Return the job on a node that started first, or is expected to end first; −1: none."""
     best = NONE
     for k in range(m.clock[0].ends):
-        place = m.ends[k].slot
-        if _is_on(m, place, n) and (best < 0 or m.slots[place].seq < m.slots[best].seq):
-            best = place
+        number = m.ends[k].job
+        if _is_on(m, number, n) and (best < 0 or m.jobs[number].seq < m.jobs[best].seq):
+            best = number
             if by_end:
                 break
-    return m.slots[best].job if best >= 0 else NONE
+    return best
 
 
 @compiled

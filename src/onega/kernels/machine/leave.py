@@ -48,18 +48,18 @@ def _next_dropped(m: Machine, number: int) -> int:
 def _drop_children(m: Machine, number: int) -> None:
     """Drop the jobs that depend on one that didn't end well, and those that depend on them."""
     clock, top = m.clock[0], number
-    # Depth first without a stack: a job that never runs has no slot, so that one has the way back.
+    # Depth first without a stack: a job that never runs has no link, so that one has the way back.
     while True:
         child = _next_dropped(m, number)
         if child >= 0:
             _close(m, child, codes.DROPPED)
             clock.pending -= 1
-            m.jobs[child].slot = number
+            m.jobs[child].link = number
             number = child
         elif number == top:
             return
         else:
-            number = m.jobs[number].slot
+            number = m.jobs[number].link
 
 
 @compiled
@@ -84,11 +84,10 @@ def depart(m: Machine, number: int, state: int) -> None:
 
 
 @compiled
-def finish(m: Machine, place: int) -> None:
+def finish(m: Machine, number: int) -> None:
     """Let a job leave that has done its work; it is in no heap any more."""
-    slot = m.slots[place]
-    number, limited = slot.job, m.options[slot.option].limited > 0
-    release(m, place)
+    limited = m.options[m.jobs[number].option].limited > 0
+    release(m, number)
     depart(m, number, codes.TIMEOUT if limited else codes.COMPLETED)
 
 
@@ -96,23 +95,21 @@ def finish(m: Machine, place: int) -> None:
 def _take_off(m: Machine, number: int) -> float:
     """Take a job off its processors; return the work it has done (−1: all, and it has left)."""
     clock, job = m.clock[0], m.jobs[number]
-    place = job.slot
-    slot = m.slots[place]
     if job.phase == COMPLETES:
-        heap_remove(m.time, place)
-        finish(m, place)
+        heap_remove(m.time, number)
+        finish(m, number)
         return -1.0
     done = 0.0
     if job.phase == WORKS:
-        heap_remove(m.work, place)
-        stop_work(m, place)
-        done = work_clock(clock) - slot.begun
+        heap_remove(m.work, number)
+        stop_work(m, number)
+        done = work_clock(clock) - job.begun
     else:
-        heap_remove(m.time, place)
+        heap_remove(m.time, number)
         clock.launching -= 1
         if clock.control == WORKLOAD:
-            clock.known_waiting -= expect_left(m, job, slot.option)
-    release(m, place)
+            clock.known_waiting -= expect_left(m, job, job.option)
+    release(m, number)
     return done
 
 

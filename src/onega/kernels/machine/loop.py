@@ -85,8 +85,8 @@ def _next_time(m: Machine) -> float:
 
 @compiled
 def _add_due(m: Machine, count: int, number: int) -> None:
-    """Enter a slot that ends now, by the order of starts."""
-    due, seq = m.due, m.slots[number].seq
+    """Enter a job that ends now, by the order of starts."""
+    due, seq = m.due, m.jobs[number].seq
     at = count
     while at > 0 and due[at - 1].seq > seq:
         due[at] = due[at - 1]
@@ -101,19 +101,18 @@ def _completions(m: Machine) -> None:
     clock, count = m.clock[0], 0
     while m.time.size[0] > 0 and m.time.entry[0].key <= clock.now:
         number = heap_pop(m.time)
-        if m.jobs[m.slots[number].job].phase == LAUNCHES:
+        if m.jobs[number].phase == LAUNCHES:
             begin_work(m, number)
         else:
             _add_due(m, count, number)
             count += 1
     while m.work.size[0] > 0 and end_time(clock, m.work.entry[0].key) <= clock.now:
         number = heap_pop(m.work)
-        slot = m.slots[number]
-        job = m.jobs[slot.job]
+        job = m.jobs[number]
         stop_work(m, number)
         job.phase = COMPLETES
         if job.completion > 0.0:
-            heap_push(m.time, number, clock.now + job.completion, slot.seq)
+            heap_push(m.time, number, clock.now + job.completion, job.seq)
         else:
             _add_due(m, count, number)
             count += 1
@@ -245,19 +244,17 @@ def load(m: Machine, initial: Ints) -> int:
             pop_idle(m, part, m.options[option].procs)
         done = job.saved
         job.saved = 0.0
-        number_of = occupy(m, number, option, v - done + expect_left(m, job, option))
-        slot = m.slots[number_of]
-        attempt = m.logs.attempts[slot.seq]
+        job.begun = v - done
+        occupy(m, number, option, job.begun + expect_left(m, job, option))
+        attempt = m.logs.attempts[job.seq]
         attempt.start = attempt.begin = job.start
         job.submitted = job.submit
         job.phase = WORKS
-        slot.begun = v - done
-        slot.done = slot.begun + work_left(m, job, option)
-        heap_push(m.work, number_of, slot.done, slot.seq)
+        heap_push(m.work, number, job.begun + work_left(m, job, option), job.seq)
         clock.running += 1
         clock.arrived += 1
         if clock.control == WORKLOAD:
-            known_end = max(v, slot.begun + expect_left(m, job, option))
-            count_running(clock, m.known, number_of, known_end)
+            known_end = max(v, job.begun + expect_left(m, job, option))
+            count_running(clock, m.known, number, known_end)
     m.planned.plan[0].stale = 1
     return -1

@@ -144,9 +144,9 @@ def _search(m: Machine, part: Record, option: int, lasting: float, by: float) ->
     time, e, c, last_e, last_c, begun = work_clock(clock), 0, 0, 0, 0, False
     while True:
         while e < clock.ends and m.ends[e].time <= time:
-            slot = m.slots[m.ends[e].slot]
-            if m.partitions[slot.partition].first == part.first:
-                total += slot.held
+            job = m.jobs[m.ends[e].job]
+            if m.partitions[job.partition].first == part.first:
+                total += job.held
             e += 1
         while c < plan.changes and changes[c].time <= time:
             change = changes[c]

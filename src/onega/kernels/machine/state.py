@@ -15,7 +15,7 @@ PARTITION    rules; its queue, its idle processors, its plan       queue, sleep,
 WAITING      a place in a queue                                    queue
 NODE         its state; free amounts are in ``free``               nodes, sleep, events
 RESOURCE     a machine-wide resource                               nodes, events
-SLOT, LINK   a job on processors, and on which nodes               running, nodes
+LINK         a running job's, or a reservation's, share of a node  running, nodes
 END          a running job's expected end                          running
 FOUND        the nodes of the placement found last                 placement
 PLAN         reservations of this pass and the calendar ahead      plan
@@ -58,8 +58,8 @@ CLOCK = record(
     waiting=WHOLE, holding=WHOLE, launching=WHOLE, gone=WHOLE, pending=WHOLE,
     # Next rows of the tables.
     next_job=WHOLE, next_row=WHOLE, next_dated=WHOLE,
-    # The next start's number; spare slots and links; running jobs with an expected end.
-    sequence=WHOLE, spare_slot=WHOLE, spare_link=WHOLE, ends=WHOLE,
+    # The next start's number; spare links; running jobs with an expected end.
+    sequence=WHOLE, spare_link=WHOLE, ends=WHOLE,
     # Whether a pass is due; lines of the logs; the job with a bad key.
     pass_due=WHOLE, serving=WHOLE, logged=WHOLE, stretches=WHOLE, culprit=WHOLE,
     # When the next processors are woken ahead; entries of the placement found last.
@@ -85,7 +85,9 @@ JOB = record(
     first_option=WHOLE, options=WHOLE, after=WHOLE, child=WHOLE, sibling=WHOLE,
     # What became of it.
     submitted=REAL, start=REAL, end=REAL, lost=REAL, saved=REAL, key=REAL,
-    state=WHOLE, option=WHOLE, phase=WHOLE, slot=WHOLE,
+    state=WHOLE, option=WHOLE, phase=WHOLE,
+    # While it holds processors.
+    seq=WHOLE, link=WHOLE, held=REAL, expected=REAL, begun=REAL,
 )  # fmt: skip
 """A job, in the order of arrival. Times in seconds.
 
@@ -98,7 +100,10 @@ time; smaller first. ``queue_factor``: the queue's term of the multifactor prior
 shapes are ``options`` rows from ``first_option`` on.
 
 Of a job that runs at the beginning ``start`` and ``saved`` say since when, and its work done so
-far."""
+far.
+
+Of a running job: the number ``seq`` of its start, the first ``link`` to its nodes, the processors
+``held``, and on the work clock when it is ``expected`` to end, and when its work has ``begun``."""
 
 OPTION = record(
     procs=WHOLE, chunks=WHOLE, chunk=WHOLE, cores=REAL, work=REAL, expect=REAL, limited=WHOLE
@@ -127,18 +132,11 @@ NODE = record(
 the plan's dips."""
 
 RESOURCE = record(capacity=REAL, free=REAL, later=REAL, planned=REAL, dips=WHOLE)
-SLOT = record(
-    job=WHOLE, option=WHOLE, partition=WHOLE, seq=WHOLE, link=WHOLE, spare=WHOLE,
-    expected=REAL, begun=REAL, done=REAL, held=REAL,
-)  # fmt: skip
-"""``begun``, ``done``: the work clock when its work began, and when it is done; ``held``: its
-processors."""
-
 LINK = record(node=WHOLE, chunks=WHOLE, following=WHOLE, spare=WHOLE)
 FOUND = record(node=WHOLE, room=WHOLE, rank=WHOLE, chunks=WHOLE)
 """A node that has room for chunks of an option, and how many of them it gets."""
 
-END = record(time=REAL, slot=WHOLE)
+END = record(time=REAL, job=WHOLE)
 PLAN = record(
     stale=WHOLE, number=WHOLE, changes=WHOLE, dips=WHOLE, started=WHOLE, empty=WHOLE,
     first=REAL, first_dip=REAL, last_dip=REAL, rate=REAL,
@@ -226,7 +224,6 @@ class Machine(NamedTuple):
     free: Floats
     capacity: Floats
     resources: Records
-    slots: Records
     links: Records
     ends: Records
     due: Records

@@ -47,12 +47,9 @@ class _Layout:
         pieces = max(pieces, running)
         clock, rules = self._clock(), self._rules()
         partitions, idle = self._partitions()
-        slots = np.zeros(running, state.SLOT)
-        slots["spare"] = np.arange(running)
         links = np.zeros(pieces + self.hosts.size + PLAN_ROOM, state.LINK)
         links["spare"] = np.arange(links.size)
-        clock["spare_slot"], clock["spare_link"] = running, links.size
-        dependents = self.jobs if problem.followers.size else 0
+        clock["spare_link"] = links.size
         return Machine(
             clock=clock,
             rules=rules,
@@ -66,14 +63,13 @@ class _Layout:
             free=self.capacity.copy(),
             capacity=self.capacity,
             resources=self._resources(),
-            slots=slots,
             links=links,
             ends=np.zeros(running + 1, state.END),
             due=np.zeros(running + 1, DUE),
-            work=make_heap(running),
-            known=make_heap(running),
-            time=make_heap(running),
-            later=make_heap(dependents),
+            work=make_heap(self.jobs),
+            known=make_heap(self.jobs),
+            time=make_heap(self.jobs),
+            later=make_heap(self.jobs),
             tables=self._tables(),
             planned=self._planned(),
             users=self._users(),
