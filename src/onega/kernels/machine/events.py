@@ -101,13 +101,13 @@ def _job_event(m: Machine, code: int, number: int) -> bool:
 def _change(m: Machine) -> None:
     """Note that the machine has changed: a pass is due, and the plan is made anew."""
     m.clock[0].pass_due = 1
-    m.planned.plan[0].stale = 1
+    m.plan[0].stale = 1
 
 
 @compiled
 def _table(m: Machine) -> None:
     """Handle the table's events that are due."""
-    clock, events = m.clock[0], m.tables.events
+    clock, events = m.clock[0], m.events
     while clock.next_row < events.size and events[clock.next_row].time <= clock.now:
         row = events[clock.next_row]
         clock.next_row += 1
@@ -132,9 +132,9 @@ def _is_overbooked(m: Machine, n: int) -> bool:
 @compiled
 def _book(m: Machine, row: int, n: int) -> None:
     """Let a booking of a node begin or end; jobs on it that are in its way are interrupted."""
-    sign = m.tables.calendar[row].sign
+    sign = m.calendar[row].sign
     for k in range(m.needs.shape[1]):
-        change_free(m, n, k, sign * m.tables.amounts[row, k])
+        change_free(m, n, k, sign * m.booked[row, k])
     note(m, codes.RESERVED if sign < 0.0 else codes.RELEASED, NONE, n)
     while sign < 0.0 and _is_overbooked(m, n) and m.nodes[n].jobs > 0:
         interrupt(m, _first_on(m, n, True), n)  # noqa: FBT003
@@ -143,7 +143,7 @@ def _book(m: Machine, row: int, n: int) -> None:
 @compiled
 def _calendar(m: Machine) -> None:
     """Let bookings end and begin, and capacities change."""
-    clock, calendar = m.clock[0], m.tables.calendar
+    clock, calendar = m.clock[0], m.calendar
     while clock.next_dated < calendar.size and calendar[clock.next_dated].time <= clock.now:
         row = clock.next_dated
         dated = calendar[row]
@@ -169,10 +169,9 @@ def happen(m: Machine) -> None:
 @compiled
 def next_event(m: Machine) -> float:
     """Return when the next of these events is; ∞ if there is none."""
-    clock, tables = m.clock[0], m.tables
-    following = np.inf
-    if clock.next_row < tables.events.size:
-        following = tables.events[clock.next_row].time
-    if clock.next_dated < tables.calendar.size:
-        following = min(following, tables.calendar[clock.next_dated].time)
+    clock, following = m.clock[0], np.inf
+    if clock.next_row < m.events.size:
+        following = m.events[clock.next_row].time
+    if clock.next_dated < m.calendar.size:
+        following = min(following, m.calendar[clock.next_dated].time)
     return following

@@ -17,14 +17,6 @@ from onega.kernels.structures.heap import heap_push, heap_remove
 
 
 @compiled
-def _event_of(state: int) -> int:
-    """Return what the log calls an end."""
-    if state < codes.LOST:
-        return codes.ENDED_COMPLETED + state
-    return codes.ENDED_LOST + state - codes.LOST
-
-
-@compiled
 def _close(m: Machine, number: int, state: int) -> None:
     """Let a job be gone."""
     job = m.jobs[number]
@@ -32,7 +24,7 @@ def _close(m: Machine, number: int, state: int) -> None:
     job.state = state
     job.end = m.clock[0].now
     m.clock[0].gone += 1
-    note(m, _event_of(state), number, -1)
+    note(m, codes.END_EVENTS[state], number, -1)
 
 
 @compiled
@@ -73,14 +65,14 @@ def depart(m: Machine, number: int, state: int) -> None:
             child = m.jobs[number].child
             while child >= 0:
                 if m.jobs[child].phase == AHEAD:
-                    heap_push(m.later, child, clock.now + m.jobs[child].think, child)
+                    heap_push(m.dependents, child, clock.now + m.jobs[child].think, child)
                 child = m.jobs[child].sibling
         else:
             _drop_children(m, number)
     if was_in:
         clock.departed += 1
         if clock.control != FIXED:
-            control_departure(clock, m.levels, m.tables.draws, m.logs.switches, number)
+            control_departure(clock, m.levels, m.draws, m.logs.switches, number)
 
 
 @compiled

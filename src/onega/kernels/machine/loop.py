@@ -63,9 +63,9 @@ def _next_dependent(m: Machine) -> float:
 
     One that was cancelled meanwhile isn't: nothing happens then.
     """
-    while m.later.size[0] > 0 and m.jobs[m.later.entry[0].slot].phase != AHEAD:
-        heap_pop(m.later)
-    return m.later.entry[0].key if m.later.size[0] > 0 else np.inf
+    while m.dependents.size[0] > 0 and m.jobs[m.dependents.entry[0].slot].phase != AHEAD:
+        heap_pop(m.dependents)
+    return m.dependents.entry[0].key if m.dependents.size[0] > 0 else np.inf
 
 
 @compiled
@@ -134,7 +134,7 @@ def _submit(m: Machine, number: int, time: float) -> None:
     if clock.control != FIXED:
         if clock.control == WORKLOAD:
             clock.known_waiting += expect_left(m, job, job.first_option)
-        control_arrival(clock, m.levels, m.tables.draws, m.logs.switches, number)
+        control_arrival(clock, m.levels, m.draws, m.logs.switches, number)
     enqueue(m, number)
 
 
@@ -143,7 +143,7 @@ def _submissions(m: Machine) -> None:
     """Let all jobs come whose time it is, by row."""
     clock, jobs = m.clock[0], m.jobs
     while True:
-        dependent = m.later.entry[0].slot if _next_dependent(m) <= clock.now else jobs.size
+        dependent = m.dependents.entry[0].slot if _next_dependent(m) <= clock.now else jobs.size
         by_clock = clock.next_job if _next_submission(m) <= clock.now else jobs.size
         if dependent < by_clock:
             _submit(m, dependent, clock.now)
@@ -207,7 +207,7 @@ def run(m: Machine, own: KeyFunction, rounds: int) -> int:
                 return result
             clock.pass_due = 0
         following = _next_time(m)
-        if not has_room(m, following):
+        if not has_room(m):
             return LOG_FULL
         if clock.gone == m.jobs.size or (following == np.inf and clock.control != WORKLOAD):
             _close(m)
@@ -256,5 +256,5 @@ def load(m: Machine, initial: Ints) -> int:
         if clock.control == WORKLOAD:
             known_end = max(v, job.begun + expect_left(m, job, option))
             count_running(clock, m.known, number, known_end)
-    m.planned.plan[0].stale = 1
+    m.plan[0].stale = 1
     return -1

@@ -52,8 +52,8 @@ def keep_found(m: Machine) -> int:
         clock.spare_link -= 1
         spare = m.links[clock.spare_link].spare
         link = m.links[spare]
-        link.node = m.planned.found[k].node
-        link.chunks = m.planned.found[k].chunks
+        link.node = m.found[k].node
+        link.chunks = m.found[k].chunks
         link.following = first
         first = spare
     return first

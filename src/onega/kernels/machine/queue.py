@@ -38,7 +38,7 @@ def _place_of(queue: Records, low: int, high: int, rank: int, key: float, job: i
 def enqueue(m: Machine, number: int) -> None:
     """Let a job wait in its partition's queue."""
     job = m.jobs[number]
-    part, plan = m.partitions[job.partition], m.planned.plan[0]
+    part, plan = m.partitions[job.partition], m.plan[0]
     first, last = part.queue, part.queue + part.waiting
     key = job.key if part.order != STATIC else 0.0
     place = _place_of(m.queue, first, last, job.rank, key, number)
@@ -75,13 +75,14 @@ def dequeue(m: Machine, number: int) -> None:
         place += 1
     shift(m.queue, place, place + 1, last - place - 1)
     part.waiting -= 1
-    m.planned.plan[0].stale = 1
+    m.plan[0].stale = 1
     m.clock[0].waiting -= 1
 
 
 @compiled
-def _sort(queue: Records, first: int, last: int) -> None:
-    """Sort queue[first:last], nearly sorted as it is."""
+def _sort(queue: Records, first: int, last: int) -> bool:
+    """Sort queue[first:last], nearly sorted as it is; tell whether it wasn't."""
+    changed = False
     for k in range(first + 1, last):
         rank, key, job = queue[k].rank, queue[k].key, queue[k].job
         if _is_before(queue[k - 1], rank, key, job):
@@ -90,6 +91,8 @@ def _sort(queue: Records, first: int, last: int) -> None:
         queue[last] = queue[k]  # spare: a queue has room for more than its jobs
         shift(queue, place + 1, place, k - place)
         queue[place] = queue[last]
+        changed = True
+    return changed
 
 
 @compiled
@@ -103,18 +106,14 @@ def renew_priorities(m: Machine) -> None:
     for number in range(m.partitions.size):
         part = m.partitions[number]
         first, last = part.queue, part.queue + part.waiting
-        ordered = True
         for k in range(first, last):
             entry = m.queue[k]
             job = m.jobs[entry.job]
             job.key = priority_key(m, entry.job, growth)
             if part.order == MULTIFACTOR:
                 entry.key = job.key
-                if k > first and ordered:
-                    ordered = _is_before(m.queue[k - 1], entry.rank, entry.key, entry.job)
-        if not ordered:
-            _sort(m.queue, first, last)
-            m.planned.plan[0].stale = 1
+        if part.order == MULTIFACTOR and _sort(m.queue, first, last):
+            m.plan[0].stale = 1
 
 
 @compiled

@@ -85,7 +85,7 @@ def _wake(m: Machine, part: Record, procs: int) -> float:
         return pop_idle(m, part, procs)
     wake = 0.0
     for k in range(m.clock[0].found):
-        wake = max(wake, take_node(m, m.planned.found[k].node))
+        wake = max(wake, take_node(m, m.found[k].node))
     return wake
 
 
@@ -158,7 +158,7 @@ def release(m: Machine, number: int) -> None:
     m.logs.attempts[job.seq].end = clock.now
     clock.holding -= 1
     clock.pass_due = 1
-    m.planned.plan[0].stale = 1
+    m.plan[0].stale = 1
 
 
 @compiled

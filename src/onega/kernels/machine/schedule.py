@@ -169,7 +169,7 @@ def _serve(m: Machine, partition: int) -> int:
                 m.queue[part.queue + kept] = m.queue[part.queue + place]
             kept += 1
         else:
-            m.planned.plan[0].started = 1
+            m.plan[0].started = 1
         place += 1
         if became == BLOCKED:
             part.blocked = 1
@@ -187,7 +187,7 @@ def _serve(m: Machine, partition: int) -> int:
 @compiled
 def schedule(m: Machine, own: KeyFunction) -> int:
     """One pass over all partitions; MORE, BAD_KEY, or QUEUE_FULL: the plan needs more space."""
-    clock, plan, rules = m.clock[0], m.planned.plan[0], m.rules[0]
+    clock, plan, rules = m.clock[0], m.plan[0], m.rules[0]
     if clock.serving < 0:
         renew_priorities(m)
         overdue = work_clock(clock) > plan.first

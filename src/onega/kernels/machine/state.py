@@ -70,11 +70,13 @@ CLOCK = record(
 
 RULES = record(
     limits=WHOLE, pooled=WHOLE, sleeps=WHOLE, wake_ahead=WHOLE, on_interrupt=WHOLE, checkpoint=REAL,
+    lines=WHOLE, stretches=WHOLE,
     factors=WHOLE, age=REAL, max_age=REAL, job_size=REAL, fair_share=REAL, queue=REAL,
     half_life=REAL, period=REAL, machine=REAL,
     keeps=WHOLE,
 )  # fmt: skip
-"""``keeps``: how long plans outlive the pass that made them (codes below)."""
+"""``lines``, ``stretches``: how many lines of the logs one instant takes at most; ``keeps``: how long
+plans outlive the pass that made them (codes below)."""
 
 ONE_PASS, UNTIL_A_START, UNTIL_AN_END = 0, 1, 2
 """How long a plan holds if nothing else changes; see `onega.kernels.machine.schedule`."""
@@ -178,28 +180,6 @@ LOGGED = record(time=REAL, event=WHOLE, job=WHOLE, node=WHOLE)
 STRETCH = record(kind=WHOLE, since=REAL, until=REAL, procs=WHOLE, depth=WHOLE, node=WHOLE)
 
 
-class Tables(NamedTuple):
-    """What is known beforehand: events, the calendar and its amounts, draws of the rate control."""
-
-    events: Records
-    calendar: Records
-    amounts: Floats
-    draws: Floats
-
-
-class Planned(NamedTuple):
-    """The plan: one record, its changes in time, dips and their amounts, counts by kind of chunk;
-    rows of what is free later, and shared so; scratch."""  # noqa: D205, D209
-
-    plan: Records
-    changes: Records
-    dips: Records
-    amounts: Floats
-    counted: Records
-    later: Floats
-    found: Records
-
-
 class Logs(NamedTuple):
     """What happened: starts, lines of the event log, stretches without a job, changes of rate."""
 
@@ -210,7 +190,7 @@ class Logs(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """Everything."""
+    """Everything. Amounts: what is ``free`` of nodes now and ``later`` on, in a dip, or booked."""
 
     clock: Records
     rules: Records
@@ -230,9 +210,18 @@ class Machine(NamedTuple):
     work: Heap
     known: Heap
     time: Heap
-    later: Heap
-    tables: Tables
-    planned: Planned
+    dependents: Heap
+    events: Records
+    calendar: Records
+    booked: Floats
+    draws: Floats
+    plan: Records
+    changes: Records
+    dips: Records
+    dip_free: Floats
+    later: Floats
+    counted: Records
+    found: Records
     users: Records
     limits: Records
     sleep: Records

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from onega.core.types import Array, Floats, Ints
 from onega.kernels.machine import codes, state
-from onega.kernels.machine.state import Logs, Machine, Planned, Tables
+from onega.kernels.machine.state import Logs, Machine
 from onega.kernels.pool.engine import DUE, SWITCH
 from onega.kernels.structures.heap import make_heap
 from onega.simulation.machine.problem import Calendar, Outcome, Problem
@@ -45,9 +45,17 @@ class _Layout:
         pieces = self._pieces()
         running = min(self.jobs, pieces) + 1
         pieces = max(pieces, running)
-        clock, rules = self._clock(), self._rules()
+        clock, rules, nodes = self._clock(), self._rules(), self.hosts.size
         partitions, idle = self._partitions()
-        links = np.zeros(pieces + self.hosts.size + PLAN_ROOM, state.LINK)
+        calendar, booked = self._calendar(problem.calendar)
+        events = _copied(problem.events)
+        events["node"] = self._place_of(events["node"])
+        dips = calendar.size + nodes + problem.nodes.shared.size + PLAN_ROOM
+        # What one instant may take of the logs.
+        lines = 6 * self.jobs + 2 * nodes + events.size + calendar.size + 16
+        stretches = 8 * nodes + 4 * (self.jobs + idle.size) + 16
+        rules["lines"], rules["stretches"] = lines, stretches
+        links = np.zeros(pieces + nodes + PLAN_ROOM, state.LINK)
         links["spare"] = np.arange(links.size)
         clock["spare_link"] = links.size
         return Machine(
@@ -69,9 +77,18 @@ class _Layout:
             work=make_heap(self.jobs),
             known=make_heap(self.jobs),
             time=make_heap(self.jobs),
-            later=make_heap(self.jobs),
-            tables=self._tables(),
-            planned=self._planned(),
+            dependents=make_heap(self.jobs),
+            events=events,
+            calendar=calendar,
+            booked=booked,
+            draws=problem.draws,
+            plan=self._plan(),
+            changes=np.zeros(calendar.size + 2 + PLAN_ROOM, state.CHANGE),
+            dips=np.zeros(dips, state.DIP),
+            dip_free=np.zeros((dips, self.capacity.shape[1])),
+            later=self.capacity.copy(),
+            counted=np.zeros(self.parts * len(self.needs), state.COUNTED),
+            found=np.zeros(nodes + 1, state.FOUND),
             users=self._users(),
             limits=problem.limits.copy(),
             sleep=problem.sleep,
@@ -79,8 +96,8 @@ class _Layout:
             levels=make_levels(problem.rates),
             logs=Logs(
                 np.empty(LOG_ROOM + 2 * self.jobs, state.ATTEMPT),
-                np.empty(LOG_ROOM + 4 * self.jobs, state.LOGGED),
-                np.empty(LOG_ROOM + 4 * self.jobs, state.STRETCH),
+                np.empty(LOG_ROOM + 4 * self.jobs + lines, state.LOGGED),
+                np.empty(LOG_ROOM + 4 * self.jobs + stretches, state.STRETCH),
                 np.empty(LOG_ROOM, SWITCH),
             ),
         )
@@ -196,11 +213,6 @@ class _Layout:
         resources["dips"] = -1
         return resources
 
-    def _tables(self) -> Tables:
-        events = _copied(self.problem.events)
-        events["node"] = self._place_of(events["node"])
-        return Tables(events, *self._calendar(self.problem.calendar), self.problem.draws)
-
     def _calendar(self, given: Calendar) -> tuple[Array, Floats]:
         """Put ends, begins and steps, in this order, into the order of time, with amounts."""
         t0 = self.problem.t0
@@ -224,24 +236,11 @@ class _Layout:
         """Return where nodes stand here; −1 stays."""
         return np.where(numbers >= 0, self.places[np.maximum(numbers, 0)], -1)
 
-    def _planned(self) -> Planned:
-        problem, nodes = self.problem, self.hosts.size
-        rows = 2 * problem.calendar.begin.size + problem.calendar.step_time.size
-        dips = rows + nodes + problem.nodes.shared.size + PLAN_ROOM
-        counted = np.zeros(self.parts * len(self.needs), state.COUNTED)
-        counted["plan"] = -1
+    def _plan(self) -> Array:
+        """Lay out a plan that has to be made anew; its number is none of those counted."""
         plan = np.zeros(1, state.PLAN)
-        plan["stale"] = 1
-        plan["first"] = np.inf
-        return Planned(
-            plan,
-            np.zeros(rows + 2 + PLAN_ROOM, state.CHANGE),
-            np.zeros(dips, state.DIP),
-            np.zeros((dips, self.capacity.shape[1])),
-            counted,
-            self.capacity.copy(),
-            np.zeros(nodes + 1, state.FOUND),
-        )
+        plan["stale"], plan["first"] = 1, np.inf
+        return plan
 
     def _users(self) -> Array:
         users = np.zeros(self.problem.shares.size, state.USER)
@@ -277,17 +276,16 @@ def with_longer_logs(machine: Machine) -> Machine:
 
 def with_larger_plan(machine: Machine) -> Machine:
     """Return the same machine with twice the space for reservations."""
-    planned, links, clock = machine.planned, machine.links, machine.clock[0]
-    planned = planned._replace(
-        changes=_doubled(planned.changes),
-        dips=_doubled(planned.dips),
-        amounts=_doubled(planned.amounts),
-    )
-    spare, old = int(clock["spare_link"]), links.size
-    links = _doubled(links)
+    clock, old = machine.clock[0], machine.links.size
+    spare, links = int(clock["spare_link"]), _doubled(machine.links)
     links["spare"][spare : spare + old] = np.arange(old, 2 * old)
     clock["spare_link"] = spare + old
-    return machine._replace(planned=planned, links=links)
+    return machine._replace(
+        links=links,
+        changes=_doubled(machine.changes),
+        dips=_doubled(machine.dips),
+        dip_free=_doubled(machine.dip_free),
+    )
 
 
 def _doubled(array: Array) -> Array:
