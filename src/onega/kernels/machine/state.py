@@ -75,7 +75,7 @@ RULES = record(
     half_life=REAL, period=REAL, machine=REAL,
     keeps=WHOLE,
 )  # fmt: skip
-"""``lines``, ``stretches``: how many lines of the logs one instant takes at most; ``keeps``: how long
+"""``lines``, ``stretches``: lines of the logs that one instant takes at most; ``keeps``: how long
 plans outlive the pass that made them (codes below)."""
 
 ONE_PASS, UNTIL_A_START, UNTIL_AN_END = 0, 1, 2
@@ -110,8 +110,9 @@ Of a running job: the number ``seq`` of its start, the first ``link`` to its nod
 OPTION = record(
     procs=WHOLE, chunks=WHOLE, chunk=WHOLE, cores=REAL, work=REAL, expect=REAL, limited=WHOLE
 )
-"""``chunk``: row of ``needs``, what each of the equal chunks needs of a node; ``cores``: what all
-need of nodes' processors; ``limited``: whether the work was cut at the estimate."""
+"""``work``: seconds at rate 1, and what the scheduler expects them to be; ``chunk``: row of
+``needs``, what each of the equal chunks needs of a node; ``cores``: what all need of nodes'
+processors; ``limited``: whether the work was cut at the estimate."""
 
 PARTITION = record(
     first=WHOLE, last=WHOLE, order=WHOLE, reservations=WHOLE, placement=WHOLE, whole=WHOLE,

@@ -84,7 +84,7 @@ def _run_to_the_end(
             return problem, outcome
         last = float(np.fmax.reduce(outcome.end))
         known = horizon
-        if problem.calendar.step_time.size:
+        if problem.steps:
             known -= 2 * prepared.longest  # what the scheduler sees ahead of the last end
         if not last > known:
             return problem, outcome
@@ -102,24 +102,20 @@ def _as_shaped(prepared: Prepared) -> Workload:
     """Give jobs for which a single shape is left that shape; the run tells those of the others."""
     arrivals, options = prepared.arrivals, prepared.shapes.options
     single = np.flatnonzero((prepared.jobs["options"] == 1) & (arrivals.done == 0))
-    shape = prepared.jobs["first_option"][single]
+    shape = options[prepared.jobs["first_option"][single]]
     procs, runtime, estimate = (
         arrivals.jobs.column(name)[single] for name in ("procs", "runtime", "estimate")
     )
-    own = np.where(options.limited[shape], estimate, runtime)
-    other = (options.procs[shape] != procs) | (options.work[shape] != own)
+    own = np.where(shape["limited"], estimate, runtime)
+    other = (shape["procs"] != procs) | (shape["work"] != own)
     if not other.any():
         return arrivals.workload
     row, shape = arrivals.row_of(single[other]), shape[other]
     columns = []
-    for name, values in (
-        ("procs", options.procs),
-        ("runtime", options.work),
-        ("estimate", options.expect),
-    ):
+    for name, field in (("procs", "procs"), ("runtime", "work"), ("estimate", "expect")):
         if arrivals.workload.has(name):
             changed = np.array(arrivals.workload.column(name))
             known = np.isfinite(changed[row])  # a job without an estimate gets none
-            changed[row[known]] = values[shape[known]]
+            changed[row[known]] = shape[field][known]
             columns.append(pl.Series(name, changed, nan_to_null=True))
     return arrivals.workload.with_columns(*columns, note="shapes of moldable jobs")

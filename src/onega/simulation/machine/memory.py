@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from onega.core.types import Array, Floats, Ints
+from onega.core.types import Array, Floats
 from onega.kernels.machine import codes, state
 from onega.kernels.machine.state import Logs, Machine
 from onega.kernels.pool.engine import DUE, SWITCH
 from onega.kernels.structures.heap import make_heap
-from onega.simulation.machine.problem import Calendar, Outcome, Problem
+from onega.simulation.machine.problem import Outcome, Problem
 from onega.simulation.pool.setup import CONTROL_CODES, make_levels
 
 LOG_ROOM = 1 << 14
@@ -38,7 +38,7 @@ class _Layout:
         self.places[self.numbers] = np.arange(self.numbers.size)
         self.hosts = problem.nodes.partition[self.numbers]
         self.capacity = _floats(problem.nodes.capacity[self.numbers])
-        self.needs, self.chunk = _kinds(problem.options.chunk)
+        self.needs = problem.needs
 
     def machine(self) -> Machine:
         problem = self.problem
@@ -47,7 +47,7 @@ class _Layout:
         pieces = max(pieces, running)
         clock, rules, nodes = self._clock(), self._rules(), self.hosts.size
         partitions, idle = self._partitions()
-        calendar, booked = self._calendar(problem.calendar)
+        calendar, booked = self._calendar()
         events = _copied(problem.events)
         events["node"] = self._place_of(events["node"])
         dips = calendar.size + nodes + problem.nodes.shared.size + PLAN_ROOM
@@ -62,9 +62,9 @@ class _Layout:
             clock=clock,
             rules=rules,
             jobs=self._jobs(),
-            options=self._options(),
-            needs=self.needs,
-            demand=_floats(problem.options.demand),
+            options=problem.options,
+            needs=problem.needs,
+            demand=_floats(problem.demand),
             partitions=partitions,
             queue=np.zeros(self.jobs + 2 * self.parts, state.WAITING),
             nodes=self._nodes(),
@@ -169,15 +169,6 @@ class _Layout:
             jobs["child"][parent] = row
         return jobs
 
-    def _options(self) -> Array:
-        given = self.problem.options
-        options = np.zeros(given.procs.size, state.OPTION)
-        for name in ("procs", "chunks", "work", "expect", "limited"):
-            options[name] = getattr(given, name)
-        options["chunk"] = self.chunk
-        options["cores"] = given.chunks * self.needs[self.chunk, 0]
-        return options
-
     def _partitions(self) -> tuple[Array, Array]:
         """Lay out partitions, and the stacks of idle processors of pools."""
         problem = self.problem
@@ -213,24 +204,20 @@ class _Layout:
         resources["dips"] = -1
         return resources
 
-    def _calendar(self, given: Calendar) -> tuple[Array, Floats]:
+    def _calendar(self) -> tuple[Array, Floats]:
         """Put ends, begins and steps, in this order, into the order of time, with amounts."""
-        t0 = self.problem.t0
-        real = np.flatnonzero(given.end > np.maximum(given.begin, t0))
-        ends = np.zeros(real.size, state.DATED)
-        ends["node"], ends["resource"] = self._place_of(given.node[real]), -1
-        begins = ends.copy()
-        ends["time"], ends["sign"] = given.end[real], 1.0
-        begins["time"], begins["sign"] = given.begin[real], -1.0
-        steps = np.zeros(given.step_time.size, state.DATED)
-        steps["time"], steps["capacity"], steps["node"] = given.step_time, given.step_capacity, -1
-        steps["resource"] = given.step_resource
-        amount = given.amount[real]
-        none = np.zeros((steps.size, amount.shape[1]))
-        everything = np.concatenate([ends, begins, steps])
-        everything["time"] = np.maximum(everything["time"], t0)
-        order = np.argsort(everything["time"], kind="stable")
-        return everything[order], _floats(np.concatenate([amount, amount, none])[order])
+        problem = self.problem
+        real = [one for one in problem.reservations if one[1] > max(one[0], problem.t0)]
+        rows = [(end, self.places[n], 1.0, -1, 0.0) for _, end, n, _ in real]
+        rows += [(begin, self.places[n], -1.0, -1, 0.0) for begin, _, n, _ in real]
+        rows += [(time, -1, 0.0, resource, capacity) for time, resource, capacity in problem.steps]
+        calendar = np.array(rows, state.DATED)
+        calendar["time"] = np.maximum(calendar["time"], problem.t0)
+        booked = np.zeros((calendar.size, self.capacity.shape[1]))
+        if real:
+            booked[: 2 * len(real)] = np.tile([amount for *_, amount in real], (2, 1))
+        order = np.argsort(calendar["time"], kind="stable")
+        return calendar[order], booked[order]
 
     def _place_of(self, numbers: Array) -> Array:
         """Return where nodes stand here; −1 stays."""
@@ -255,18 +242,6 @@ def _copied(records: Array) -> Array:
 
 def _floats(values: npt.ArrayLike) -> Floats:
     return np.array(values, np.float64, order="C")
-
-
-def _kinds(chunk: Floats) -> tuple[Floats, Ints | int]:
-    """Return the different rows, and which one each option has."""
-    if all((column == column[0]).all() for column in chunk.T):
-        return _floats(chunk[:1]), 0
-    kind: Ints = np.zeros(len(chunk), np.int64)
-    for column in chunk.T:
-        values, number = np.unique(column, return_inverse=True)
-        kind = np.unique(kind * values.size + number.ravel(), return_inverse=True)[1].ravel()
-    first = np.unique(kind, return_index=True)[1]
-    return _floats(chunk[first]), kind
 
 
 def with_longer_logs(machine: Machine) -> Machine:

@@ -75,14 +75,14 @@ def make_schedule(
 def _work(problem: Problem, outcome: Outcome) -> Floats:
     """Return the work of each job in the option that was taken, or in its first."""
     jobs, options = problem.jobs, problem.options
-    if options.work.size == jobs.size:
-        return options.work
-    return options.work[np.where(outcome.option >= 0, outcome.option, jobs["first_option"])]
+    if options.size == jobs.size:
+        return np.ascontiguousarray(options["work"])
+    return options["work"][np.where(outcome.option >= 0, outcome.option, jobs["first_option"])]
 
 
 def _pieces(problem: Problem, outcome: Outcome, by_arrival: Ints | None) -> Pieces | None:
     """Return all stretches on processors, as they began; None if each job has at most one."""
-    if problem.calendar.begin.size == 0 and (problem.events["code"] == LEAVE).all():
+    if not problem.reservations and (problem.events["code"] == LEAVE).all():
         return None  # nothing that interrupts a job
     job, start, end = outcome.attempts["job"], outcome.attempts["start"], outcome.attempts["end"]
     started = np.count_nonzero(np.isfinite(outcome.start))
@@ -100,19 +100,19 @@ def _as_run(
     """
     jobs, options = problem.jobs, problem.options
     followers = problem.followers
-    if followers.size == 0 and options.procs.size == jobs.size:
+    if followers.size == 0 and options.size == jobs.size:
         return workload  # no job follows another, and each has one shape
     outcome, work = run
     followed = followers[np.isfinite(outcome.submit[followers])]
     molded = np.flatnonzero((jobs["options"] > 1) & (outcome.option >= 0))
     if followed.size + molded.size == 0:
         return workload
-    taken = outcome.option[molded]
+    taken = options[outcome.option[molded]]
     changes = {
         "submit": (followed, outcome.submit[followed]),
-        "procs": (molded, options.procs[taken]),
+        "procs": (molded, taken["procs"]),
         "runtime": (molded, work[molded] if molded.size < work.size else work),
-        "estimate": (molded, options.expect[taken]),
+        "estimate": (molded, taken["expect"]),
     }
     table = workload.table.clone()  # columns are replaced in it: far quicker than a query
     for name, (some, values) in changes.items():

@@ -64,10 +64,11 @@ def run(problem: Problem, *, progress: Progress | None = None) -> Outcome:
 
 def _load_initial(problem: Problem, machine: Machine) -> None:
     """Put the jobs onto the machine that run at the beginning, in the order of their starts."""
-    rows = problem.begun
+    start = problem.jobs["start"]
+    rows = np.flatnonzero(~np.isnan(start))
     if rows.size == 0:
         return
-    stuck = load(machine, rows[np.argsort(problem.jobs["start"][rows], kind="stable")])
+    stuck = load(machine, rows[np.argsort(start[rows], kind="stable")])
     if stuck >= 0:
         raise SimulationError(
             f"the jobs that run at the beginning don't fit on the machine together: row {stuck} "
@@ -79,9 +80,7 @@ def _load_initial(problem: Problem, machine: Machine) -> None:
 def _explain(problem: Problem, machine: Machine) -> str:
     """Say what a user's function did for the job at fault."""
     assert problem.own is not None
-    first, options = problem.jobs["first_option"], problem.options
-    columns = Columns(
-        machine.jobs["submitted"], options.work[first], options.expect[first], options.procs[first]
-    )
+    shape = problem.options[problem.jobs["first_option"]]
+    columns = Columns(machine.jobs["submitted"], shape["work"], shape["expect"], shape["procs"])
     now, culprit = float(machine.clock[0]["now"]), int(machine.clock[0]["culprit"])
     return explain_bad_key(Priority(problem.own), now, columns, culprit)
