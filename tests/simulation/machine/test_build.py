@@ -42,7 +42,7 @@ from onega.kernels.machine.state import EVENT
 from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.machine.build import prepare
 from onega.simulation.machine.caps import Capacity, _daily
-from onega.simulation.machine.draws import Outages, draw_failures, merge
+from onega.simulation.machine.draws import draw_failures, merge
 from onega.simulation.machine.groups import numbered
 from onega.simulation.machine.machine import find_misfits
 from onega.simulation.machine.memory import make_machine
@@ -633,11 +633,13 @@ def test_the_longest_time_with_enough_power(watts, level):
 # -- what is drawn
 
 
-def by_node(drawn: Outages, nodes: int) -> list[list[tuple[float, float]]]:
+def by_node(drawn: np.ndarray, nodes: int) -> list[list[tuple[float, float]]]:
     """(failure, return) of each node."""
     pairs = [[] for _ in range(nodes)]
-    for node, *times in zip(drawn.node, drawn.fail, drawn.back, strict=True):
-        pairs[node].append(tuple(times))
+    for (fail, *one), (back, *other) in zip(drawn[::2].tolist(), drawn[1::2].tolist(), strict=True):
+        assert one == [codes.FAIL, -1, one[2]]
+        assert other == [codes.RETURN, -1, one[2]]
+        pairs[one[2]].append((fail, back))
     return pairs
 
 
@@ -676,8 +678,13 @@ def test_a_table_and_drawn_failures_of_one_node():
         (70.0, codes.RETURN, -1, 0),
         (12.0, codes.CANCEL, 3, -1),
     ]
-    pairs = np.array([(20.0, 40.0), (50.0, 60.0), (80.0, 90.0), (5.0, 6.0)])
-    found = merge(np.array(table, EVENT), Outages(np.array([0, 0, 0, 1]), pairs[:, 0], pairs[:, 1]))
+    pairs = [(20.0, 40.0, 0), (50.0, 60.0, 0), (80.0, 90.0, 0), (5.0, 6.0, 1)]
+    drawn = [
+        (time, code, -1, node)
+        for *both, node in pairs
+        for time, code in zip(both, (codes.FAIL, codes.RETURN), strict=True)
+    ]
+    found = merge(np.array(table, EVENT), np.array(drawn, EVENT))
     merged = found.tolist()
     assert [(time, code) for time, code, _, node in merged if node == 0] == [
         (10, codes.FAIL),

@@ -234,7 +234,7 @@ def _rank(
     """Give jobs their ranks, and what their queues add to the multifactor priority."""
 
     def columns() -> Columns:
-        shape = shapes.options[shapes.first]
+        shape = shapes.options.take(shapes.first)  # some ten times as fast as by an index
         return Columns(jobs["submit"], shape["work"], shape["expect"], shape["procs"])
 
     queue_rank, factor = groups.queue_ranks(layout.cluster.queues, queue)

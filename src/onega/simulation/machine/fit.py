@@ -74,8 +74,8 @@ def fitting(
     if power is not None:
         most[-1] = power.most
     at = partition[shapes.job]
-    room = _room(shapes.needs, layout)[at, options["chunk"]]
-    on_nodes = np.asarray((room >= options["chunks"]) | (at < 0))
+    room = _room(shapes.needs, layout).take(at * len(shapes.needs) + options["chunk"])
+    on_nodes = np.asarray(room >= options["chunks"])
     shared = np.ones(at.size, bool)
     if power is not None:
         shared &= _fits_for_long(shapes, layout, power)
@@ -99,9 +99,11 @@ def fitting(
 def _room(needs: Floats, layout: Layout) -> Floats:
     """Return how many chunks of each kind the empty partitions take (partitions × kinds).
 
-    The number of chunks that a node takes is min_k ⌊capacity / need⌋; nodes add up.
+    The number of chunks that a node takes is min_k ⌊capacity / need⌋; nodes add up. The last row is
+    of jobs without a partition: there is no lack of room.
     """
-    room = np.zeros((len(layout.partitions), len(needs)))
+    room = np.zeros((len(layout.partitions) + 1, len(needs)))
+    room[-1] = np.inf
     for capacity, owner, count in zip(*layout.groups, strict=True):
         each = np.full(needs.shape, np.inf)
         np.divide(capacity, needs, out=each, where=needs > 0)
@@ -140,7 +142,7 @@ def _explain_nodes(
     shapes, fits
         Options, and which of them fit.
     """
-    options = shapes.options[shapes.first]
+    options = shapes.options.take(shapes.first)
     unfit = np.flatnonzero((np.bincount(shapes.job, fits, len(workload)) == 0) & (partition >= 0))
     if unfit.size == 0:
         return

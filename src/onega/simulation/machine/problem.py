@@ -32,10 +32,11 @@ Step = tuple[float, int, float]
 
 def make_jobs(count: int, **columns: Any) -> Array:  # noqa: ANN401
     """Make jobs (``JOB``) that nothing has happened to; what isn't given is 0, or none."""
-    jobs = np.zeros(count, JOB)
-    jobs["submitted"] = jobs["start"] = jobs["end"] = np.nan
-    jobs["after"] = jobs["child"] = jobs["sibling"] = jobs["option"] = -1
-    jobs["state"] = UNSTARTED
+    blank = np.zeros(1, JOB)
+    blank["submitted"] = blank["start"] = blank["end"] = np.nan
+    blank["after"] = blank["child"] = blank["sibling"] = blank["option"] = -1
+    blank["state"] = UNSTARTED
+    jobs = blank.repeat(count)
     for name, values in columns.items():
         jobs[name] = values
     return jobs

@@ -9,10 +9,11 @@ from onega.core.machine.cluster import Cluster
 from onega.core.policy import Policy
 from onega.core.schedule.history import Pieces, RateHistory
 from onega.core.schedule.schedule import Schedule
-from onega.core.types import Floats, Ints
+from onega.core.types import Array, Floats, Ints
 from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload
 from onega.kernels.machine.codes import CHECKPOINT, LEAVE, TIMEOUT
+from onega.simulation.machine.arrivals import Arrivals
 from onega.simulation.machine.chronicle import RunChronicle
 from onega.simulation.machine.problem import Outcome, Problem
 from onega.simulation.pool.setup import in_rows
@@ -107,13 +108,44 @@ def _as_run(
     molded = np.flatnonzero((jobs["options"] > 1) & (outcome.option >= 0))
     if followed.size + molded.size == 0:
         return workload
-    taken = options[outcome.option[molded]]
+    taken = options.take(outcome.option[molded])
     changes = {
         "submit": (followed, outcome.submit[followed]),
         "procs": (molded, taken["procs"]),
         "runtime": (molded, work[molded] if molded.size < work.size else work),
         "estimate": (molded, taken["expect"]),
     }
+    note = "submissions and shapes as they came out of the simulation"
+    return _changed(workload, by_arrival, changes, note)
+
+
+def as_shaped(arrivals: Arrivals, problem: Problem) -> Workload:
+    """Give jobs for which a single shape is left that shape; the run tells those of the others."""
+    single = np.flatnonzero((problem.jobs["options"] == 1) & (arrivals.done == 0))
+    shape = problem.options.take(problem.jobs["first_option"][single])
+    procs, runtime, estimate = (
+        arrivals.jobs.column(name)[single] for name in ("procs", "runtime", "estimate")
+    )
+    own = np.where(shape["limited"], estimate, runtime)
+    other = (shape["procs"] != procs) | (shape["work"] != own)
+    if not other.any():
+        return arrivals.workload
+    known = other & np.isfinite(estimate)  # a job without an estimate gets none
+    changes = {
+        "procs": (single[other], shape["procs"][other]),
+        "runtime": (single[other], shape["work"][other]),
+        "estimate": (single[known], shape["expect"][known]),
+    }
+    return _changed(arrivals.workload, arrivals.by_arrival, changes, "shapes of moldable jobs")
+
+
+def _changed(
+    workload: Workload,
+    by_arrival: Ints | None,
+    changes: dict[str, tuple[Ints, Array]],
+    note: str,
+) -> Workload:
+    """Give some jobs, by arrival, other values in some columns."""
     table = workload.table.clone()  # columns are replaced in it: far quicker than a query
     for name, (some, values) in changes.items():
         if some.size:
@@ -124,7 +156,6 @@ def _as_run(
             kind = table.schema[name]
             fresh = pl.Series(name, column, dtype=kind, nan_to_null=True)
             table.replace_column(table.get_column_index(name), fresh)
-    note = "submissions and shapes as they came out of the simulation"
     return Workload(table, workload.meta.noting(note))
 
 

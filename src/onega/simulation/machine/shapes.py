@@ -61,7 +61,7 @@ class Shapes:
     def kept(self, some: Flags) -> Shapes:
         """Keep some of the options, at least one of each job."""
         count = np.add.reduceat(some, self.first, dtype=np.int64)
-        return Shapes(self.options[some], self.needs, self.demand[some], count)
+        return Shapes(self.options.compress(some), self.needs, self.demand[some], count)
 
     @property
     def longest(self) -> float:
