@@ -105,7 +105,7 @@ def _change(m: Machine) -> None:
 
 
 @compiled
-def _table(m: Machine) -> None:
+def take_events(m: Machine) -> None:
     """Handle the table's events that are due."""
     clock, events = m.clock[0], m.events
     while clock.next_row < events.size and events[clock.next_row].time <= clock.now:
@@ -141,7 +141,7 @@ def _book(m: Machine, row: int, n: int) -> None:
 
 
 @compiled
-def _calendar(m: Machine) -> None:
+def take_calendar(m: Machine) -> None:
     """Let bookings end and begin, and capacities change."""
     clock, calendar = m.clock[0], m.calendar
     while clock.next_dated < calendar.size and calendar[clock.next_dated].time <= clock.now:
@@ -157,13 +157,6 @@ def _calendar(m: Machine) -> None:
             resource.capacity = dated.capacity
             note(m, codes.CAPACITY, NONE, NONE)
             m.logs.lines[clock.logged - 1].node = dated.resource
-
-
-@compiled
-def happen(m: Machine) -> None:
-    """Handle everything that happens to the machine now, in its order."""
-    _table(m)
-    _calendar(m)
 
 
 @compiled

@@ -12,7 +12,7 @@ import numpy as np
 
 from onega.kernels.jit import by_reference, compiled, kernel
 from onega.kernels.machine.codes import DOWN, IDLE, SUBMITTED
-from onega.kernels.machine.events import happen, next_event
+from onega.kernels.machine.events import next_event, take_calendar, take_events
 from onega.kernels.machine.leave import finish
 from onega.kernels.machine.log import has_room, note, note_stretch
 from onega.kernels.machine.placement import place
@@ -160,7 +160,8 @@ def _instant(m: Machine, own: KeyFunction) -> int:
     """Everything that happens now; MORE, BAD_KEY, or QUEUE_FULL (then call `schedule` again)."""
     clock = m.clock[0]
     _completions(m)
-    happen(m)
+    take_events(m)
+    take_calendar(m)
     if clock.timer <= clock.now:
         fire_timers(m)
     _submissions(m)

@@ -188,7 +188,7 @@ def _search(m: Machine, part: Record, option: int, lasting: float, by: float) ->
 
 @compiled
 def has_space(m: Machine, part: Record) -> bool:
-    """Tell whether the plan has space for one more reservation."""
+    """Tell whether there is space for one more job on nodes, and for one more reservation."""
     plan = m.plan[0]
     pieces = part.last - part.first + m.resources.size
     rows = m.calendar.size  # the calendar's come in between

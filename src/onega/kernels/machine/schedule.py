@@ -88,13 +88,13 @@ def _soonest(m: Machine, part: Record, job: Record, first: int, count: int) -> i
 def _decide(m: Machine, partition: int, number: int) -> int:
     """Start a job, reserve for it, or let it wait; tell whether it blocks the jobs behind it."""
     part, job = m.partitions[partition], m.jobs[number]
+    if not has_space(m, part):
+        return NO_SPACE
     option, count = job.first_option, job.options
     if job.option >= 0:
         option, count = job.option, 1
     if part.reserved >= part.reservations:
         return _start_quickest(m, partition, number, option, count)
-    if not has_space(m, part):
-        return NO_SPACE
     if count > 1:
         option = _soonest(m, part, job, option, count)
     if option < 0 or not _is_allowed(m, job, option):

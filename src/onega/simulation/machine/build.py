@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +19,6 @@ from onega.core.workload.report import Finding
 from onega.core.workload.workload import Workload
 from onega.kernels.machine import codes
 from onega.kernels.machine.state import EVENT, STATE_OF_SLEEP
-from onega.kernels.pool.records import Columns
 from onega.simulation.machine import draws, groups
 from onega.simulation.machine.arrivals import Arrivals, RunInputs
 from onega.simulation.machine.caps import Capacity, capacity
@@ -178,7 +176,10 @@ def prepare(
         misfits += groups.limit_misfits(log, machine, queue, least)
     dependent = not by_clock.all()
     orders = tuple(order_of(policy, dependent=dependent) for policy in layout.policies)
-    _rank(jobs, layout, shapes, orders, queue)
+    queue_rank, factor = groups.queue_ranks(machine.queues, queue)
+    jobs["rank"] = ranks(jobs, shapes, layout.policies, orders, queue_rank)
+    if layout.has_multifactor:
+        jobs["queue_factor"] = factor
     if machine.overheads is not None:
         laws = Overheads.of(machine.overheads)
         jobs["launch"] = draw_durations(laws.launch, jobs.size, seed, draws.LAUNCH)
@@ -226,21 +227,6 @@ def _assign(jobs: Array, log: Workload, layout: Layout) -> tuple[Ints, Ints, lis
 def _horizon(submit: Floats, t0: float, longest: float) -> float:
     last = max(float(submit[-1]), t0)
     return last + max(4 * longest, 0.25 * (last - t0), 2 * DAY)
-
-
-def _rank(
-    jobs: Array, layout: Layout, shapes: Shapes, orders: Sequence[Order], queue: Ints
-) -> None:
-    """Give jobs their ranks, and what their queues add to the multifactor priority."""
-
-    def columns() -> Columns:
-        shape = shapes.options.take(shapes.first)  # some ten times as fast as by an index
-        return Columns(jobs["submit"], shape["work"], shape["expect"], shape["procs"])
-
-    queue_rank, factor = groups.queue_ranks(layout.cluster.queues, queue)
-    jobs["rank"] = ranks(layout.policies, orders, jobs["partition"], queue_rank, columns)
-    if layout.has_multifactor:
-        jobs["queue_factor"] = factor
 
 
 def _patience(

@@ -116,18 +116,10 @@ def _fits_for_long(shapes: Shapes, layout: Layout, cap: Capacity) -> Flags:
     demand = shapes.demand[:, -1]
     expect = shapes.options["expect"] / max(layout.cluster.rates.rates)
     fits = np.zeros(demand.size, bool)
-    for level, longest in _levels(layout, cap):
-        fits |= (demand <= level) & (expect <= longest)
-    return fits
-
-
-def _levels(layout: Layout, cap: Capacity) -> Iterator[tuple[float, float]]:
-    """Yield the levels of the cap from the lowest, and for how long there is so much at most."""
-    end = cap.span[1]
-    if not getattr(layout.cluster.power_cap, "daily", False):
-        end = np.inf
+    end = cap.span[1] if getattr(layout.cluster.power_cap, "daily", False) else np.inf
     for level in np.unique(np.append(cap.watts, cap.first)).tolist():
-        yield level, cap.longest(level, end)
+        fits |= (demand <= level) & (expect <= cap.longest(level, end))
+    return fits
 
 
 def _explain_nodes(

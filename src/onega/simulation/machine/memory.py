@@ -17,7 +17,7 @@ LOG_ROOM = 1 << 14
 """Lines of the logs at first, beside those that every job writes; they grow as needed."""
 
 PLAN_ROOM = 256
-"""Reservations that a plan has space for at first."""
+"""Pieces of jobs and reservations on nodes that there is space for at first."""
 
 
 def make_machine(problem: Problem) -> Machine:
@@ -38,13 +38,9 @@ class _Layout:
         self.places[self.numbers] = np.arange(self.numbers.size)
         self.hosts = problem.nodes.partition[self.numbers]
         self.capacity = _floats(problem.nodes.capacity[self.numbers])
-        self.needs = problem.needs
 
     def machine(self) -> Machine:
         problem = self.problem
-        pieces = self._pieces()
-        running = min(self.jobs, pieces) + 1
-        pieces = max(pieces, running)
         clock, rules, nodes = self._clock(), self._rules(), self.hosts.size
         partitions, idle = self._partitions()
         calendar, booked = self._calendar()
@@ -55,7 +51,8 @@ class _Layout:
         lines = 6 * self.jobs + 2 * nodes + events.size + calendar.size + 16
         stretches = 8 * nodes + 4 * (self.jobs + idle.size) + 16
         rules["lines"], rules["stretches"] = lines, stretches
-        links = np.zeros(pieces + nodes + PLAN_ROOM, state.LINK)
+        begun = int(problem.options["chunks"][problem.jobs["first_option"][problem.begun]].sum())
+        links = np.zeros(begun + nodes + PLAN_ROOM, state.LINK)
         links["spare"] = np.arange(links.size)
         clock["spare_link"] = links.size
         return Machine(
@@ -72,8 +69,8 @@ class _Layout:
             capacity=self.capacity,
             resources=self._resources(),
             links=links,
-            ends=np.zeros(running + 1, state.END),
-            due=np.zeros(running + 1, DUE),
+            ends=np.zeros(self.jobs + 1, state.END),
+            due=np.zeros(self.jobs, DUE),
             work=make_heap(self.jobs),
             known=make_heap(self.jobs),
             time=make_heap(self.jobs),
@@ -87,7 +84,7 @@ class _Layout:
             dips=np.zeros(dips, state.DIP),
             dip_free=np.zeros((dips, self.capacity.shape[1])),
             later=self.capacity.copy(),
-            counted=np.zeros(self.parts * len(self.needs), state.COUNTED),
+            counted=np.zeros(self.parts * len(problem.needs), state.COUNTED),
             found=np.zeros(nodes + 1, state.FOUND),
             users=self._users(),
             limits=problem.limits.copy(),
@@ -101,14 +98,6 @@ class _Layout:
                 np.empty(LOG_ROOM, SWITCH),
             ),
         )
-
-    def _pieces(self) -> int:
-        """Return a bound on the pieces in which running jobs may lie on nodes."""
-        most = self.jobs * max(1, int(np.bincount(self.hosts).max()))
-        for k, least in enumerate(self.needs.min(axis=0)):
-            if least > 0:
-                most = min(most, int(np.floor(self.capacity[:, k] / least).sum()))
-        return most + 1
 
     def _clock(self) -> Array:
         problem = self.problem

@@ -151,6 +151,11 @@ class Problem:
         """Rows of jobs that wait for others."""
         return np.flatnonzero(self.jobs["after"] >= 0)
 
+    @cached_property
+    def begun(self) -> Ints:
+        """Rows of jobs that run at the beginning."""
+        return np.flatnonzero(~np.isnan(self.jobs["start"]))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:

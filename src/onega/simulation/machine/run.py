@@ -64,11 +64,10 @@ def run(problem: Problem, *, progress: Progress | None = None) -> Outcome:
 
 def _load_initial(problem: Problem, machine: Machine) -> None:
     """Put the jobs onto the machine that run at the beginning, in the order of their starts."""
-    start = problem.jobs["start"]
-    rows = np.flatnonzero(~np.isnan(start))
+    rows = problem.begun
     if rows.size == 0:
         return
-    stuck = load(machine, rows[np.argsort(start[rows], kind="stable")])
+    stuck = load(machine, rows[np.argsort(problem.jobs["start"][rows], kind="stable")])
     if stuck >= 0:
         raise SimulationError(
             f"the jobs that run at the beginning don't fit on the machine together: row {stuck} "
