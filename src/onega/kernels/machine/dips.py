@@ -69,8 +69,6 @@ def lower_dips(
 ) -> None:
     """Take what a list of links holds out of the dips in [begin, until)."""
     dips, chunk = m.dips, m.options[option].chunk
-    if m.plan[0].dips == 0:
-        return
     while link >= 0:
         n, chunks = m.links[link].node, m.links[link].chunks
         k = m.nodes[n].dips

@@ -14,7 +14,6 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.jit import compiled, part, shift
-from onega.kernels.machine.codes import MULTIFACTOR, STATIC
 from onega.kernels.machine.plan import (
     earliest,
     fits_now,
@@ -24,7 +23,7 @@ from onega.kernels.machine.plan import (
     reserve,
     window_end,
 )
-from onega.kernels.machine.queue import renew_priorities, sort_by_time
+from onega.kernels.machine.queue import renew_keys
 from onega.kernels.machine.running import expect_left, start
 from onega.kernels.machine.sleep import fire_timers, set_timers
 from onega.kernels.machine.state import NONE, ONE_PASS, UNTIL_A_START, KeyFunction, Machine, Record
@@ -189,16 +188,14 @@ def schedule(m: Machine, own: KeyFunction) -> int:
     """One pass over all partitions; MORE, BAD_KEY, or QUEUE_FULL: the plan needs more space."""
     clock, plan, rules = m.clock[0], m.plan[0], m.rules[0]
     if clock.serving < 0:
-        renew_priorities(m)
+        if not renew_keys(m, own):
+            return BAD_KEY
         overdue = work_clock(clock) > plan.first
         outlived = rules.keeps == ONE_PASS or (rules.keeps == UNTIL_A_START and plan.started > 0)
         if plan.stale > 0 or outlived or overdue or clock.rate != plan.rate:
             forget(m)
         clock.serving = 0
     while clock.serving < m.partitions.size:
-        part = m.partitions[clock.serving]
-        if part.order != STATIC and part.order != MULTIFACTOR and not sort_by_time(m, part, own):
-            return BAD_KEY
         result = _serve(m, clock.serving)
         if result != MORE:
             return result

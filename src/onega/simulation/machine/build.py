@@ -21,7 +21,7 @@ from onega.kernels.machine import codes
 from onega.kernels.machine.state import EVENT, STATE_OF_SLEEP
 from onega.simulation.machine import draws, groups
 from onega.simulation.machine.arrivals import Arrivals, RunInputs
-from onega.simulation.machine.caps import Capacity, capacity
+from onega.simulation.machine.caps import capacity
 from onega.simulation.machine.events import Resolved, needs_nodes, resolve
 from onega.simulation.machine.fit import Misfit, fitting
 from onega.simulation.machine.layout import POWER, Layout, make_layout
@@ -51,7 +51,6 @@ class Prepared:
     users: Ints
     orders: tuple[Order, ...]
     resolved: Resolved
-    cap: Capacity | None
     patience: Floats | None
     t0: float
     seed: SeedSequence
@@ -78,10 +77,8 @@ class Prepared:
         nodes = layout.nodes
         steps: list[Step] = []
         if POWER in layout.shared:
-            cap, number = self.cap, len(layout.shared) - 1
-            if cap is None or cap.span != (self.t0, horizon):
-                meta = self.arrivals.workload.meta
-                cap = capacity(layout, self.resolved.caps, meta, (self.t0, horizon))
+            meta, number = self.arrivals.workload.meta, len(layout.shared) - 1
+            cap = capacity(layout, self.resolved.caps, meta, (self.t0, horizon))
             nodes = replace(nodes, shared=np.append(nodes.shared[:-1], cap.first))
             steps = [(time, number, watts) for time, watts in zip(cap.time, cap.watts, strict=True)]
         multifactor, shares = None, np.empty(0)
@@ -194,7 +191,6 @@ def prepare(
         users,
         orders,
         resolved,
-        cap,
         _patience(given.patience, arrivals, by_clock, seed),
         t0,
         seed,
