@@ -60,15 +60,14 @@ def depart(m: Machine, number: int, state: int) -> None:
     clock = m.clock[0]
     was_in = m.jobs[number].phase != AHEAD
     _close(m, number, state)
-    if m.jobs[number].child >= 0:
-        if state <= codes.TIMEOUT:
-            child = m.jobs[number].child
-            while child >= 0:
-                if m.jobs[child].phase == AHEAD:
-                    heap_push(m.dependents, child, clock.now + m.jobs[child].think, child)
-                child = m.jobs[child].sibling
-        else:
-            _drop_children(m, number)
+    if state <= codes.TIMEOUT:
+        child = m.jobs[number].child
+        while child >= 0:
+            if m.jobs[child].phase == AHEAD:
+                heap_push(m.dependents, child, clock.now + m.jobs[child].think, child)
+            child = m.jobs[child].sibling
+    else:
+        _drop_children(m, number)
     if was_in:
         clock.departed += 1
         if clock.control != FIXED:

@@ -96,7 +96,7 @@ def may_fit(m: Machine, partition: int, option: int, until: float) -> bool:
     counted = _counted(m, partition, shape.chunk)
     if counted.now < shape.chunks or (until >= counted.until and counted.later < shape.chunks):
         return False
-    return m.resources.size == 0 or _shared_fit(m, option, -np.inf, until, False)  # noqa: FBT003
+    return _shared_fit(m, option, -np.inf, until, False)  # noqa: FBT003
 
 
 @compiled
@@ -169,9 +169,10 @@ def _search(m: Machine, part: Record, option: int, lasting: float, by: float) ->
             for k in range(last_c, c):
                 apply_change(m, changes[k])
             last_e, last_c = e, c
-            if (
-                m.resources.size == 0 or _shared_fit(m, option, time, time + lasting, True)  # noqa: FBT003
-            ) and place(m, part, m.later, option, time, time + lasting):
+            end = time + lasting
+            if _shared_fit(m, option, time, end, True) and place(  # noqa: FBT003
+                m, part, m.later, option, time, end
+            ):
                 return time
         following = np.inf
         if e < clock.ends:

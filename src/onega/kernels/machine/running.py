@@ -63,8 +63,7 @@ def occupy(m: Machine, number: int, option: int, expected: float) -> None:
     lower_dips(m, part, job.link, option, work_clock(clock), expected)
     hold(m, job, -1)
     procs = m.options[option].procs
-    if m.rules[0].limits > 0:
-        count_in(m, job, 1, procs)
+    count_in(m, job, 1, procs)
     if m.rules[0].factors > 0:
         hold_usage(m, m.users[job.user], procs)
     _add_end(m, number, expected)
@@ -151,8 +150,7 @@ def release(m: Machine, number: int) -> None:
         else:
             _rest(m, job.link)
     drop_links(m, job.link)
-    if m.rules[0].limits > 0:
-        count_in(m, job, -1, -procs)
+    count_in(m, job, -1, -procs)
     if m.rules[0].factors > 0:
         hold_usage(m, m.users[job.user], -procs)
     m.logs.attempts[job.seq].end = clock.now

@@ -36,17 +36,12 @@ STARTED, WAITS, BLOCKED, NO_SPACE = 0, 1, 2, 3
 
 
 @compiled
-def _is_allowed(m: Machine, job: Record, option: int) -> bool:
-    return m.rules[0].limits == 0 or within_limits(m, job, m.options[option].procs)
-
-
-@compiled
 def _start_quickest(m: Machine, partition: int, number: int, first: int, count: int) -> int:
     """Start a job now, in the shape that is expected to be quickest; no reservation is left."""
     part, job = m.partitions[partition], m.jobs[number]
     best, shortest, allowed = NONE, np.inf, False
     for option in range(first, first + count):
-        if not _is_allowed(m, job, option):
+        if not within_limits(m, job, option):
             continue
         allowed = True
         left = expect_left(m, job, option)
@@ -69,7 +64,7 @@ def _soonest(m: Machine, part: Record, job: Record, first: int, count: int) -> i
     v = work_clock(m.clock[0])
     best, end = NONE, np.inf
     for option in range(first, first + count):
-        if not _is_allowed(m, job, option):
+        if not within_limits(m, job, option):
             continue
         left = expect_left(m, job, option)
         if v + left > end:
@@ -96,7 +91,7 @@ def _decide(m: Machine, partition: int, number: int) -> int:
         return _start_quickest(m, partition, number, option, count)
     if count > 1:
         option = _soonest(m, part, job, option, count)
-    if option < 0 or not _is_allowed(m, job, option):
+    if option < 0 or not within_limits(m, job, option):
         return WAITS
     left = expect_left(m, job, option)
     if fits_now(m, partition, option, left):

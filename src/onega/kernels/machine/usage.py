@@ -78,8 +78,9 @@ def priority_key(m: Machine, number: int, growth: float) -> float:
 
 
 @compiled
-def within_limits(m: Machine, job: Record, procs: int) -> bool:
-    """Tell whether all limits on a job allow one more job of so many processors."""
+def within_limits(m: Machine, job: Record, option: int) -> bool:
+    """Tell whether all limits on a job allow one more, of this option."""
+    procs = m.options[option].procs
     for k in (job.limit_1, job.limit_2, job.limit_3):
         if m.limits[k].jobs < 1 or m.limits[k].procs < procs:
             return False
