@@ -47,9 +47,9 @@ def on_a_machine(seed: int) -> None:
     first = problem.jobs["first_option"]
     jobs = {
         "submit": problem.jobs["submit"],
-        "runtime": problem.options.work[first],
-        "procs": problem.options.procs[first],
-        "estimate": problem.options.expect[first],
+        "runtime": problem.options["work"][first],
+        "procs": problem.options["procs"][first],
+        "estimate": problem.options["expect"][first],
     }
     cluster = onega.Cluster(int(problem.nodes.capacity[:, 0].sum()), power=POWER)
     if len(problem.rates.rates) > 1:

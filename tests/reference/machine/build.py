@@ -15,12 +15,11 @@ from onega.core.policy import KeyFunction
 from onega.kernels.machine import codes
 from onega.kernels.machine.state import EVENT, PARTITION, STATE_OF_SLEEP
 from onega.simulation.machine.problem import (
-    Calendar,
     Nodes,
-    Options,
     Problem,
     make_jobs,
     make_limits,
+    make_options,
 )
 
 NO_LIMIT = 2**40
@@ -89,7 +88,7 @@ def _column(rows: Sequence[Mapping[str, Any]], name: str, default: Any, kind: ty
     return np.array([row.get(name, default) for row in rows], kind)
 
 
-def _options(draft: Draft) -> Options:
+def _options(draft: Draft) -> dict[str, np.ndarray]:
     rows = [
         {**job, **option} for job in draft.jobs for option in job.get("options", [{}])
     ]  # what an option doesn't say, its job does
@@ -99,15 +98,15 @@ def _options(draft: Draft) -> Options:
     for place, row in enumerate(rows):
         chunk[place] = row.get("chunk", [row["procs"], *[0] * (kinds - 1)])
         demand[place] = row.get("demand", [0] * len(draft.shared))
-    return Options(
+    options, needs = make_options(
+        chunk,
         procs=_column(rows, "procs", 1, np.int64),
         work=_column(rows, "work", 0, float),
         expect=np.array([row.get("expect", row["work"]) for row in rows], float),
         chunks=_column(rows, "chunks", 1, np.int64),
-        chunk=chunk,
-        demand=demand,
         limited=_column(rows, "limited", False, bool),
     )
+    return {"options": options, "needs": needs, "demand": demand}
 
 
 def _ranks(draft: Draft) -> np.ndarray:
@@ -145,21 +144,6 @@ def _jobs(draft: Draft) -> np.ndarray:
     return made
 
 
-def _calendar(draft: Draft) -> Calendar:
-    reservations = sorted(draft.reservations, key=lambda row: row[0])
-    steps = sorted(draft.steps, key=lambda row: row[0])
-    kinds = len(draft.capacity[0])
-    return Calendar(
-        begin=np.array([row[0] for row in reservations], float),
-        end=np.array([row[1] for row in reservations], float),
-        node=np.array([row[2] for row in reservations], np.int64),
-        amount=np.array([row[3] for row in reservations], float).reshape(-1, kinds),
-        step_time=np.array([row[0] for row in steps], float),
-        step_resource=np.array([row[1] for row in steps], np.int64),
-        step_capacity=np.array([row[2] for row in steps], float),
-    )
-
-
 def _events(draft: Draft) -> np.ndarray:
     rows = sorted(draft.events, key=lambda row: row[0])
     node_events = (codes.FAIL, codes.RETURN, codes.DRAIN)
@@ -189,7 +173,7 @@ def build(draft: Draft) -> Problem:
     return Problem(
         t0=float(first if draft.t0 is None else draft.t0),
         jobs=_jobs(draft),
-        options=_options(draft),
+        **_options(draft),
         nodes=Nodes(
             pooled=draft.pooled,
             partition=np.array(draft.node_partition or [0] * nodes, np.int64),
@@ -199,7 +183,8 @@ def build(draft: Draft) -> Problem:
         partitions=_partitions(draft),
         limits=make_limits(draft.limits),
         events=_events(draft),
-        calendar=_calendar(draft),
+        reservations=sorted(draft.reservations, key=lambda row: row[0]),
+        steps=sorted(draft.steps, key=lambda row: row[0]),
         multifactor=draft.multifactor,
         shares=np.array(draft.shares, float),
         sleep=np.array(list(zip(sleep.timeout, sleep.delay)), STATE_OF_SLEEP),
@@ -245,7 +230,10 @@ def stretched(problem: Problem, factor: float) -> Problem:
         ),
         options=longer(problem.options, "work", "expect"),
         events=longer(problem.events, "time"),
-        calendar=longer(problem.calendar, "begin", "end", "step_time"),
+        reservations=[
+            (begin * factor, end * factor, *what) for begin, end, *what in problem.reservations
+        ],
+        steps=[(time * factor, *what) for time, *what in problem.steps],
         sleep=longer(problem.sleep, "timeout", "delay"),
         multifactor=problem.multifactor
         and longer(problem.multifactor, "max_age", "half_life", "period"),

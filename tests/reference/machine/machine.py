@@ -63,7 +63,7 @@ def _depart(machine: Machine, j: int, state: int) -> None:
 def _finish(machine: Machine, attempt: Attempt) -> None:
     """The job has done its work."""
     machine.release(attempt)
-    limited = machine.problem.options.limited[attempt.option]
+    limited = machine.problem.options["limited"][attempt.option]
     _depart(machine, attempt.job, codes.TIMEOUT if limited else codes.COMPLETED)
 
 

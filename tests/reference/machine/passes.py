@@ -18,7 +18,7 @@ SERIAL_LOG = 1e-9  # log₂ 1 = 0 would divide by zero
 
 def _room(machine: Machine, amounts: list[Number], option: int) -> int:
     """How many chunks of an option fit into these amounts."""
-    chunk = [machine.exact(x) for x in machine.problem.options.chunk[option]]
+    chunk = machine.chunk(option)
     fitting = [int(max(f, 0) // d) for f, d in zip(amounts, chunk) if d > 0]
     return min(fitting)
 
@@ -35,7 +35,7 @@ def _chunks(machine: Machine, free: Matrix, j: int, option: int) -> dict[int, in
         nodes = [n for n in nodes if free[n] == machine.capacity[n]]
     room = {n: _room(machine, free[n], option) for n in nodes}
     nodes = sorted((n for n in nodes if room[n] > 0), key=lambda n: (machine.node_depth(n), n))
-    left = int(problem.options.chunks[option])
+    left = int(problem.options["chunks"][option])
     taken: dict[int, int] = {}
     rule = problem.partitions["placement"][partition]
     if rule == codes.SPREAD and not whole:
@@ -63,7 +63,7 @@ def place(machine: Machine, free: Matrix, j: int, option: int) -> Placement | No
         return None
     if machine.problem.partitions["whole"][machine.problem.jobs["partition"][j]]:
         return {n: machine.capacity[n] for n in chunks}
-    chunk = [machine.exact(x) for x in machine.problem.options.chunk[option]]
+    chunk = machine.chunk(option)
     return {n: [many * d for d in chunk] for n, many in sorted(chunks.items())}
 
 
@@ -183,7 +183,7 @@ def _key(machine: Machine, j: int, order: int) -> float:
     if order == codes.MULTIFACTOR:
         return machine.priority_key[j]
     now, submit = float(machine.now), float(machine.submit[j])
-    expect = float(machine.problem.options.expect[machine.options[j][0]])
+    expect = float(machine.problem.options["expect"][machine.options[j][0]])
     procs = float(machine.procs(machine.options[j][0]))
     if order == codes.OWN:
         return machine.problem.own(now, submit, expect, procs)

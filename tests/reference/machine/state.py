@@ -87,19 +87,14 @@ class Machine:
         self.withheld = [[self.exact(0.0)] * len(self.kinds) for _ in self.capacity]
         self.down_since: list[Number] = [None] * len(self.capacity)
         # -- the calendar; reservations that are over before they begin never happen
-        calendar = problem.calendar
         self.reservations = [
-            (self.exact(begin), self.exact(end), int(n), [self.exact(x) for x in amount])
-            for begin, end, n, amount in zip(
-                calendar.begin, calendar.end, calendar.node, calendar.amount
-            )
+            (self.exact(begin), self.exact(end), n, [self.exact(x) for x in amount])
+            for begin, end, n, amount in problem.reservations
             if end > max(begin, problem.t0)
         ]
         self.steps = [
-            (self.exact(time), int(resource), self.exact(capacity))
-            for time, resource, capacity in zip(
-                calendar.step_time, calendar.step_resource, calendar.step_capacity
-            )
+            (self.exact(time), resource, self.exact(capacity))
+            for time, resource, capacity in problem.steps
         ]
         # -- sleep: of real nodes, since when each is idle (or awake, if that is later than now);
         # of pools, a stack of (since, processors), the top at the end
@@ -151,17 +146,21 @@ class Machine:
         return found
 
     def procs(self, option: int) -> int:
-        return int(self.problem.options.procs[option])
+        return int(self.problem.options["procs"][option])
 
     def work_left(self, j: int, option: int) -> Number:
-        return self.exact(self.problem.options.work[option]) - self.saved[j]
+        return self.exact(self.problem.options["work"][option]) - self.saved[j]
 
     def expect_left(self, j: int, option: int) -> Number:
-        left = self.exact(self.problem.options.expect[option]) - self.saved[j]
+        left = self.exact(self.problem.options["expect"][option]) - self.saved[j]
         return max(left, self.exact(0.0))
 
     def demand(self, option: int) -> list[Number]:
-        return [self.exact(x) for x in self.problem.options.demand[option]]
+        return [self.exact(x) for x in self.problem.demand[option]]
+
+    def chunk(self, option: int) -> list[Number]:
+        """What one chunk needs of each of a node's resources."""
+        return [self.exact(x) for x in self.problem.needs[self.problem.options["chunk"][option]]]
 
     def choices(self, j: int) -> list[int]:
         """The options that are open to a job: one that has run keeps the one it had."""

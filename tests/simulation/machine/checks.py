@@ -29,10 +29,9 @@ class History:
             self.last = max([self.last, *problem.events["time"].tolist()])
 
     def instants(self) -> list[float]:
-        calendar = self.problem.calendar
         times = {self.problem.t0, *self.out.log["time"].tolist()}
-        times |= {t for table in (calendar.begin, calendar.end) for t in table.tolist()}
-        times |= set(calendar.step_time.tolist())
+        times |= {t for begin, end, *_ in self.problem.reservations for t in (begin, end)}
+        times |= {t for t, *_ in self.problem.steps}
         return sorted(t for t in times if self.problem.t0 <= t <= self.last)
 
     def holding(self, t: float) -> list[int]:
@@ -48,22 +47,16 @@ class History:
         return up
 
     def withheld(self, t: float) -> np.ndarray:
-        calendar = self.problem.calendar
         held = np.zeros_like(self.problem.nodes.capacity)
-        for begin, end, node, amount in zip(
-            calendar.begin, calendar.end, calendar.node, calendar.amount
-        ):
+        for begin, end, node, amount in self.problem.reservations:
             if begin <= t < end:
                 held[node] += amount
         return held
 
     def shared(self, t: float) -> np.ndarray:
         """Capacities of the machine-wide resources right after t."""
-        calendar = self.problem.calendar
         capacity = self.problem.nodes.shared.copy()
-        for time, resource, new in zip(
-            calendar.step_time, calendar.step_resource, calendar.step_capacity
-        ):
+        for time, resource, new in self.problem.steps:
             if time <= t:
                 capacity[resource] = new
         return capacity
@@ -101,13 +94,14 @@ def check_capacity(history: History) -> None:
             for j in history.holding(t):
                 if problem.jobs["partition"][j] == partition:
                     option = history.out.option[j]
-                    held += problem.options.chunks[option] * problem.options.chunk[option]
+                    shape = problem.options[option]
+                    held += shape.chunks * problem.needs[shape.chunk]
             assert (held <= free[nodes.partition == partition].sum(axis=0)).all(), t
 
 
 def check_shared(history: History) -> None:
     """Nobody starts above the capacity of a machine-wide resource."""
-    demand = history.problem.options.demand
+    demand = history.problem.demand
     for t in sorted(set(history.out.attempts["start"].tolist())):
         used = sum(demand[history.out.option[j]] for j in history.holding(t))
         for job, start, _, _, end in history.attempts[history.inherited :]:
@@ -125,7 +119,7 @@ def check_accounts(history: History) -> None:
             if account == 0:
                 continue
             members = [j for j in history.holding(t) if account in accounts[j]]
-            procs = sum(problem.options.procs[history.out.option[j]] for j in members)
+            procs = sum(problem.options["procs"][history.out.option[j]] for j in members)
             assert len(members) <= problem.limits["jobs"][account], t
             assert procs <= problem.limits["procs"][account], t
 
@@ -143,7 +137,7 @@ def check_states(history: History) -> None:
             assert out.start[j] == mine[0][1]
             assert out.start[j] >= out.submit[j]
         if state in DONE:
-            assert (state == codes.TIMEOUT) == history.options.limited[out.option[j]]
+            assert (state == codes.TIMEOUT) == history.options["limited"][out.option[j]]
             assert out.end[j] == mine[-1][4]
         if state in (codes.CANCELLED, codes.DROPPED):
             assert not mine
@@ -175,7 +169,7 @@ def check_work(history: History) -> None:
         got = sum(until - since for since, until in spans)
         if out.state[j] not in DONE:
             continue
-        wanted = history.options.work[out.option[j]] + out.lost_work[j]
+        wanted = history.options["work"][out.option[j]] + out.lost_work[j]
         if jobs["completion"][j] == 0:
             assert isclose(got, wanted, rel_tol=1e-9, abs_tol=1e-6), j
         else:  # the last attempt ends with its completion, unless that was interrupted
@@ -235,7 +229,7 @@ def check_processor_seconds(history: History) -> None:
     length = (out.parts["until"] - out.parts["since"]) * out.parts["procs"]
     assert (length > 0).all()
     held = sum(
-        problem.options.procs[out.option[job]] * (end - max(start, problem.t0))
+        problem.options["procs"][out.option[job]] * (end - max(start, problem.t0))
         for job, start, _, _, end in history.attempts
     )
     idle = length[out.parts["kind"] == codes.IDLE].sum()

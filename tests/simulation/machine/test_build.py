@@ -42,9 +42,10 @@ from onega.kernels.machine.state import EVENT
 from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.machine.build import prepare
 from onega.simulation.machine.caps import Capacity, _daily
-from onega.simulation.machine.draws import Outages, draw_failures, merge
-from onega.simulation.machine.groups import Users
+from onega.simulation.machine.draws import draw_failures, merge
+from onega.simulation.machine.groups import numbered
 from onega.simulation.machine.machine import find_misfits
+from onega.simulation.machine.memory import make_machine
 from onega.simulation.machine.order import by_submission
 from onega.simulation.pool.setup import stable_order
 
@@ -90,13 +91,13 @@ def test_a_plain_machine_is_one_pool():
     assert made.nodes.capacity.tolist() == [[8.0]]
     assert made.partitions["reservations"].tolist() == [1]
     assert made.partitions["order"].tolist() == [codes.STATIC]
-    assert made.options.chunks.tolist() == [3, 4]
-    assert made.options.chunk.tolist() == [[1.0], [1.0]]
-    assert made.options.demand.shape == (2, 0)
+    assert made.options["chunks"].tolist() == [3, 4]
+    assert made.needs[made.options["chunk"]].tolist() == [[1.0], [1.0]]
+    assert made.demand.shape == (2, 0)
     assert made.jobs["rank"].tolist() == [0, 1]
     assert (made.multifactor, made.sleep.size, made.own) == (None, 0, None)
     assert made.t0 == 0
-    assert made.events.size == made.calendar.begin.size == made.calendar.step_time.size == 0
+    assert made.events.size == len(made.reservations) == len(made.steps) == 0
 
 
 def test_nodes_in_groups_and_partitions():
@@ -181,8 +182,8 @@ def test_chunks_are_equal_parts_of_a_job(procs, gpus, memory):
     made = problem(workload, cluster, demands=demands)
     for row, (width, cards, each) in enumerate(zip(procs, gpus, memory, strict=False)):
         chunks = gcd(width, cards) if cards else width
-        assert made.options.chunks[row] == chunks
-        assert made.options.chunk[row].tolist() == [
+        assert made.options["chunks"][row] == chunks
+        assert made.needs[made.options["chunk"][row]].tolist() == [
             width / chunks,
             -(-each * width // (8 * chunks)),
             cards / chunks,
@@ -195,9 +196,9 @@ def test_memory_comes_from_the_log_or_the_demands():
     )
     with_memory = Cluster(nodes=[NodeGroup(4, 4, memory=100)])
     made = problem(workload, with_memory, demands={"job": [4], "memory": [9.0]})
-    assert made.options.chunk[:, 1].tolist() == [5, 2, 0, 9]
+    assert made.needs[made.options["chunk"], 1].tolist() == [5, 2, 0, 9]
     made = problem(workload, Cluster(nodes=[NodeGroup(4, 4)]))
-    assert made.options.chunk.shape == (4, 1)
+    assert made.needs.shape == (1, 1)
 
 
 def test_licences_and_power_are_demands_on_the_machine():
@@ -206,7 +207,7 @@ def test_licences_and_power_are_demands_on_the_machine():
     prepared = ready(log(procs=[1, 4]), cluster, demands=demands)
     made = prepared.problem(1e6)
     assert made.nodes.shared.tolist() == [3, 700 - 8 * 40]
-    assert made.options.demand.tolist() == [[0, 60], [2, 240]]
+    assert made.demand.tolist() == [[0, 60], [2, 240]]
     assert [(one.rule, one.count) for one in prepared.findings if one.count] == [("unknown_job", 1)]
 
 
@@ -240,10 +241,10 @@ def test_moldable_by_a_table():
     made = prepared.problem(1e6)
     assert made.jobs["first_option"].tolist() == [0, 1, 4]
     assert made.jobs["options"].tolist() == [1, 3, 1]
-    assert made.options.procs.tolist() == [3, 1, 4, 2, 3]
-    assert made.options.work.tolist() == [90, 40, 8, 20, 90]
-    assert made.options.expect.tolist() == [90, 50, 8, 20, 90]
-    assert made.options.limited.tolist() == [True, False, True, False, True]
+    assert made.options["procs"].tolist() == [3, 1, 4, 2, 3]
+    assert made.options["work"].tolist() == [90, 40, 8, 20, 90]
+    assert made.options["expect"].tolist() == [90, 50, 8, 20, 90]
+    assert made.options["limited"].tolist() == [True, False, True, False, True]
     with pytest.raises(SimulationError, match="options of moldable jobs, row 1: procs is above 0"):
         ready(log(procs=[1]), Cluster(4), moldable={"job": [1], "procs": [0], "runtime": [1.0]})
 
@@ -252,18 +253,18 @@ def test_moldable_by_a_law():
     law = AmdahlSpeedup(0.5)
     made = problem(log(procs=[3, 2], estimate=[200.0, None]), Cluster(5), moldable=law)
     assert made.jobs["options"].tolist() == [4, 3]
-    assert made.options.procs.tolist() == [3, 1, 2, 4, 2, 1, 4]
+    assert made.options["procs"].tolist() == [3, 1, 2, 4, 2, 1, 4]
     own, other = law.speedup(3), law.speedup([1, 2, 4])
-    np.testing.assert_array_equal(made.options.work[:4], [100, *(100 * (own / other))])
-    np.testing.assert_array_equal(made.options.expect[:4], [200, *(200 * (own / other))])
-    np.testing.assert_array_equal(made.options.expect[4:], made.options.work[4:])
+    np.testing.assert_array_equal(made.options["work"][:4], [100, *(100 * (own / other))])
+    np.testing.assert_array_equal(made.options["expect"][:4], [200, *(200 * (own / other))])
+    np.testing.assert_array_equal(made.options["expect"][4:], made.options["work"][4:])
 
 
 def test_options_that_never_fit_are_left_out():
     cluster = Cluster(8, user_limits=UserLimits(max_procs=4))
     options = {"job": [1, 1, 1], "procs": [16, 8, 4], "runtime": [1.0, 2.0, 4.0]}
     made = problem(log(procs=[1], user=[1]), cluster, moldable=options)
-    assert made.options.procs.tolist() == [4]
+    assert made.options["procs"].tolist() == [4]
     assert reasons(
         log(procs=[1], user=[1]),
         cluster,
@@ -339,9 +340,9 @@ def test_shares_add_up_to_one():
 
 def test_users_are_numbered_whatever_they_are_called():
     for called in ([5, 3, None, 5], [2_000_000_000, 3, None, 2_000_000_000]):
-        users = Users.of(log(procs=[1] * 4, user=called), wanted=True)
-        assert users.of_job.tolist() == [2, 1, 0, 2]
-        assert users.names.tolist() == [-1, 3, called[0]]
+        number, names = numbered(log(procs=[1] * 4, user=called).table["user"])
+        assert number.tolist() == [2, 1, 0, 2]
+        assert names.tolist() == [-1, 3, called[0]]
 
 
 def test_ranks_put_queue_key_and_arrival_together():
@@ -356,7 +357,7 @@ def test_rows_that_are_not_sorted():
     workload = log(procs=[1, 2, 3], submit=[20.0, 5.0, 20.0])
     prepared = ready(workload, Cluster(4, sleep=Sleep(SleepState(1, 0, 0, 0))))
     assert prepared.arrivals.by_arrival.tolist() == [1, 0, 2]
-    assert prepared.problem(1e6).options.procs.tolist() == [2, 1, 3]
+    assert prepared.problem(1e6).options["procs"].tolist() == [2, 1, 3]
 
 
 # -- dependencies and the state to start from
@@ -446,8 +447,8 @@ def test_a_state_to_start_from():
     assert prepared.arrivals.workload.table["job"].to_list() == [1, 2, 3, 11, 12]
     np.testing.assert_array_equal(made.jobs["start"], [20, *[np.nan] * 4])
     assert made.jobs["saved"].tolist() == [80, 0, 0, 0, 0]
-    assert made.options.work.tolist() == [500, 500, 440, 100, 100]
-    assert made.options.expect.tolist() == [500, 500, 440, 100, 100]
+    assert made.options["work"].tolist() == [500, 500, 440, 100, 100]
+    assert made.options["expect"].tolist() == [500, 500, 440, 100, 100]
     with pytest.raises(SimulationError, match=r"can't be submitted before it.*job 1"):
         ready(log(procs=[1]), Cluster(4), initial=state)
 
@@ -522,25 +523,26 @@ def test_reservations_of_a_pool_and_of_nodes():
     }
     made = problem(log(procs=[1]), Cluster(6), events=table)
     assert made.nodes.pooled
-    assert made.calendar.begin.tolist() == [10, 30, 60]
-    assert made.calendar.amount.tolist() == [[3], [2], [4]]
+    assert [one[0] for one in made.reservations] == [10, 30, 60]
+    assert [one[3].tolist() for one in made.reservations] == [[3], [2], [4]]
     with pytest.raises(SimulationError, match="row 3: only 3 processors are left"):
         problem(log(procs=[1]), Cluster(5), events=table)
     nodes = Cluster(nodes=[NodeGroup(3, 2, memory=8.0)])
     made = problem(log(procs=[1]), nodes, events=table)
-    assert made.calendar.node.tolist() == [2, 1, 0, 2, 1]
-    assert made.calendar.amount.tolist() == [[2, 8]] * 5
+    assert [one[2] for one in made.reservations] == [2, 1, 0, 2, 1]
+    assert [one[3].tolist() for one in made.reservations] == [[2, 8]] * 5
     twice = {"time": [1, 5], "event": ["reserve"] * 2, "node": ["1-2", "2"], "until": [10, 20]}
     with pytest.raises(SimulationError, match=r"row 2: node 2 is reserved already at that time"):
         problem(log(procs=[1]), nodes, events=twice)
     made = problem(log(procs=[1]), nodes, events=twice | {"time": [1, 10]})
-    assert made.calendar.node.tolist() == [0, 1, 1]
+    assert [one[2] for one in made.reservations] == [0, 1, 1]
 
 
 def test_what_is_over_before_the_run_is_left_out():
     table = {"time": [1, 2], "event": ["reserve"] * 2, "procs": [1, 1], "until": [50, 51]}
     made = problem(log(procs=[1], submit=[50.0]), Cluster(2), events=table)
-    assert made.calendar.end.tolist() == [51]
+    machine = make_machine(made)
+    assert machine.calendar["time"].tolist() == [50, 51]
 
 
 # -- the power cap
@@ -553,24 +555,21 @@ def capped(cap, *, busy=10, idle=1, **more):
 def test_caps_are_capacities_above_idle():
     made = problem(log(procs=[2]), capped([(20, 60), (40, 80)]))
     assert made.nodes.shared.tolist() == [90]  # before the first step: what all can draw
-    assert made.calendar.step_time.tolist() == [20, 40]
-    assert made.calendar.step_capacity.tolist() == [50, 70]
-    assert made.calendar.step_resource.tolist() == [0, 0]
-    assert made.options.demand.tolist() == [[18]]
+    assert made.steps == [(20, 0, 50), (40, 0, 70)]
+    assert made.demand.tolist() == [[18]]
 
 
 def test_the_lower_of_two_caps_counts():
     table = {"time": [30, 5, 60], "event": ["cap"] * 3, "watts": [50.0, 90.0, 1000.0]}
     made = problem(log(procs=[2]), capped([(20, 60), (40, 80)]), events=table)
     assert made.nodes.shared.tolist() == [90]
-    assert made.calendar.step_time.tolist() == [5, 20, 30, 60]
-    assert made.calendar.step_capacity.tolist() == [80, 50, 40, 70]
+    assert made.steps == [(5, 0, 80), (20, 0, 50), (30, 0, 40), (60, 0, 70)]
 
 
 def test_waking_up_is_part_of_the_power():
     sleep = Sleep(SleepState(10, 0, 5, 15))
     made = problem(log(procs=[2]), capped(140, sleep=sleep))
-    assert made.options.demand.tolist() == [[28]]
+    assert made.demand.tolist() == [[28]]
 
 
 def test_caps_by_the_time_of_day_follow_summer_time():
@@ -580,10 +579,10 @@ def test_caps_by_the_time_of_day_follow_summer_time():
         log(procs=[1], submit=[3600.0]).table, Meta(epoch=epoch, timezone="Europe/Stockholm")
     )
     made = problem(workload, capped({"08:00": 50, "20:00": 90}))
-    hours = (made.calendar.step_time / 3600).tolist()
+    hours = [time / 3600 for time, *_ in made.steps]
     assert hours[:6] == [7, 19, 31, 43, 54, 66]
     assert made.nodes.shared.tolist() == [80]
-    assert made.calendar.step_capacity[:3].tolist() == [40, 80, 40]
+    assert [watts for *_, watts in made.steps[:3]] == [40, 80, 40]
     nowhere = Workload(workload.table)
     with pytest.raises(SimulationError, match="needs to know when the log begins"):
         problem(nowhere, capped({"08:00": 50}))
@@ -634,11 +633,13 @@ def test_the_longest_time_with_enough_power(watts, level):
 # -- what is drawn
 
 
-def by_node(drawn: Outages, nodes: int) -> list[list[tuple[float, float]]]:
+def by_node(drawn: np.ndarray, nodes: int) -> list[list[tuple[float, float]]]:
     """(failure, return) of each node."""
     pairs = [[] for _ in range(nodes)]
-    for node, *times in zip(drawn.node, drawn.fail, drawn.back, strict=True):
-        pairs[node].append(tuple(times))
+    for (fail, *one), (back, *other) in zip(drawn[::2].tolist(), drawn[1::2].tolist(), strict=True):
+        assert one == [codes.FAIL, -1, one[2]]
+        assert other == [codes.RETURN, -1, one[2]]
+        pairs[one[2]].append((fail, back))
     return pairs
 
 
@@ -677,8 +678,13 @@ def test_a_table_and_drawn_failures_of_one_node():
         (70.0, codes.RETURN, -1, 0),
         (12.0, codes.CANCEL, 3, -1),
     ]
-    pairs = np.array([(20.0, 40.0), (50.0, 60.0), (80.0, 90.0), (5.0, 6.0)])
-    found = merge(np.array(table, EVENT), Outages(np.array([0, 0, 0, 1]), pairs[:, 0], pairs[:, 1]))
+    pairs = [(20.0, 40.0, 0), (50.0, 60.0, 0), (80.0, 90.0, 0), (5.0, 6.0, 1)]
+    drawn = [
+        (time, code, -1, node)
+        for *both, node in pairs
+        for time, code in zip(both, (codes.FAIL, codes.RETURN), strict=True)
+    ]
+    found = merge(np.array(table, EVENT), np.array(drawn, EVENT))
     merged = found.tolist()
     assert [(time, code) for time, code, _, node in merged if node == 0] == [
         (10, codes.FAIL),

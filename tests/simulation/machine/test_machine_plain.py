@@ -164,8 +164,8 @@ def test_running_jobs_that_do_not_fit_are_refused():
     problem = random_problem(1, MECHANISMS["plain"])
     jobs = problem.jobs.copy()
     jobs["start"] = 0.0
-    nodes = replace(problem.nodes, capacity=problem.options.procs.max() * np.ones((1, 1)))
-    if problem.options.procs.sum() <= problem.options.procs.max():
+    nodes = replace(problem.nodes, capacity=problem.options["procs"].max() * np.ones((1, 1)))
+    if problem.options["procs"].sum() <= problem.options["procs"].max():
         pytest.skip("one job only")
     with pytest.raises(SimulationError, match="don't fit on the machine together"):
         detailed_run.run(replace(problem, jobs=jobs, nodes=nodes))

@@ -148,8 +148,7 @@ def test_the_machine_at_the_beginning():
     assert machine.nodes["usable"].all()
     assert not machine.nodes["draining"].any()
     assert (machine.nodes["since"] == problem.t0).all()
-    for table in (machine.slots, machine.links):
-        assert table["spare"].tolist() == list(range(table.size))
+    assert machine.links["spare"].tolist() == list(range(machine.links.size))
 
 
 @pytest.mark.parametrize(

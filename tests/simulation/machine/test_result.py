@@ -78,9 +78,9 @@ def told(seed: int, *, nodes: bool):
     workload = onega.Workload(
         {
             "submit": problem.jobs["submit"],
-            "runtime": problem.options.work,
-            "procs": problem.options.procs,
-            "estimate": problem.options.expect,
+            "runtime": problem.options["work"],
+            "procs": problem.options["procs"],
+            "estimate": problem.options["expect"],
         }
     )
     size = int(problem.nodes.capacity.sum())
@@ -153,7 +153,7 @@ def test_counts_and_work_left_over_time(seed, nodes):
 
 def remaining(job: int, when: float, problem, outcome) -> float:
     """Work that a job has left at an instant, from its attempts at rate 1."""
-    left = problem.options.work[job]
+    left = problem.options["work"][job]
     for number in np.flatnonzero(outcome.attempts["job"] == job):
         begin, end = outcome.attempts["begin"][number], outcome.attempts["end"][number]
         if np.isnan(begin) or begin > when:

@@ -21,14 +21,14 @@ def _reading(m: Machine, time: float) -> float:
 @compiled
 def next_row(m: Machine) -> float:
     """Return when the first change is that isn't in the plan yet; ∞: there is none."""
-    row, calendar = m.planned.plan[0].row, m.tables.calendar
+    row, calendar = m.plan[0].row, m.calendar
     return _reading(m, calendar[row].time) if row < calendar.size else np.inf
 
 
 @compiled
 def _take_rows(m: Machine, until: float) -> int:
     """Enter the calendar's changes up to a time; return how many of them are for the worse."""
-    plan, calendar, worse = m.planned.plan[0], m.tables.calendar, 0
+    plan, calendar, worse = m.plan[0], m.calendar, 0
     while plan.row < calendar.size:
         dated = calendar[plan.row]
         time = _reading(m, dated.time)
@@ -52,7 +52,7 @@ def _take_rows(m: Machine, until: float) -> int:
 @compiled
 def _find_dips(m: Machine) -> None:
     """Find what is free at the changes for the worse that are new."""
-    plan, changes, clock = m.planned.plan[0], m.planned.changes, m.clock[0]
+    plan, changes, clock = m.plan[0], m.changes, m.clock[0]
     begin_later(m, 0, m.nodes.size)
     e, c = 0, 0
     while c < plan.changes:
@@ -67,7 +67,7 @@ def _find_dips(m: Machine) -> None:
             if changes[k].fresh > 0:
                 changes[k].fresh = 0
                 if changes[k].row >= 0:
-                    dip_node(m, m.tables.calendar[changes[k].row].node, time)
+                    dip_node(m, m.calendar[changes[k].row].node, time)
                 else:
                     dip_resource(m, changes[k].resource, time)
 
@@ -78,4 +78,4 @@ def look_ahead(m: Machine, until: float) -> None:
     until += until - work_clock(m.clock[0])
     if _take_rows(m, until) > 0:
         _find_dips(m)
-    m.planned.plan[0].until = until if next_row(m) < np.inf else np.inf
+    m.plan[0].until = until if next_row(m) < np.inf else np.inf

@@ -28,7 +28,7 @@ def first_after(rows: Records, count: int, time: float) -> int:
 @compiled
 def add_change(m: Machine, time: float, sign: float) -> Record:
     """Enter a change by its time, with nothing in it yet."""
-    plan, changes = m.planned.plan[0], m.planned.changes
+    plan, changes = m.plan[0], m.changes
     place = first_after(changes, plan.changes, time)
     shift(changes, place + 1, place, plan.changes - place)
     plan.changes += 1
@@ -46,7 +46,7 @@ def _add_held(m: Machine, part: Record, link: int, option: int, sign: float) -> 
     while link >= 0:
         n, chunks = m.links[link].node, m.links[link].chunks
         for k in range(m.needs.shape[1]):
-            m.planned.later[n, k] += sign * amount_of(m, part, n, chunks, chunk, k)
+            m.later[n, k] += sign * amount_of(m, part, n, chunks, chunk, k)
         link = m.links[link].following
     for g in range(m.resources.size):
         m.resources[g].later += sign * m.demand[option, g]
@@ -55,17 +55,17 @@ def _add_held(m: Machine, part: Record, link: int, option: int, sign: float) -> 
 @compiled
 def apply_end(m: Machine, k: int) -> None:
     """Let a running job have ended in the row of later."""
-    slot = m.slots[m.ends[k].slot]
-    _add_held(m, m.partitions[slot.partition], slot.link, slot.option, 1.0)
+    job = m.jobs[m.ends[k].job]
+    _add_held(m, m.partitions[job.partition], job.link, job.option, 1.0)
 
 
 @compiled
 def apply_change(m: Machine, change: Record) -> None:
     """Let a change have happened in the row of later."""
     if change.row >= 0:
-        n = m.tables.calendar[change.row].node
+        n = m.calendar[change.row].node
         for k in range(m.needs.shape[1]):
-            m.planned.later[n, k] += change.sign * m.tables.amounts[change.row, k]
+            m.later[n, k] += change.sign * m.booked[change.row, k]
     elif change.resource >= 0:
         m.resources[change.resource].later += change.sign
     else:
@@ -77,6 +77,6 @@ def begin_later(m: Machine, first: int, last: int) -> None:
     """Let the row of later be what is free now, of some nodes."""
     for n in range(first, last):
         for k in range(m.needs.shape[1]):
-            m.planned.later[n, k] = m.free[n, k]
+            m.later[n, k] = m.free[n, k]
     for g in range(m.resources.size):
         m.resources[g].later = m.resources[g].free

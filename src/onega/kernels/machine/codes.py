@@ -33,6 +33,11 @@ IDLE, WAKING, DOWN = 0, 1, 2
 ) = range(18)  # fmt: skip
 """What the event log tells."""
 
+END_EVENTS = (
+    ENDED_COMPLETED, ENDED_TIMEOUT, ENDED_CANCELLED, ENDED_KILLED, ENDED_LOST, ENDED_DROPPED,
+)  # fmt: skip
+"""What it calls the final states."""
+
 STATE_NAMES: Final = (
     "completed", "timeout", "cancelled", "killed", "lost", "dropped", "unstarted",
 )  # fmt: skip

@@ -15,7 +15,7 @@ from onega.kernels.machine.state import NONE, Machine, Record
 @part
 def _add_dip(m: Machine, owner: Record, time: float) -> int:
     """Add a dip to the chain of a node or resource; return its number, −1 if there is one then."""
-    plan, dips = m.planned.plan[0], m.planned.dips
+    plan, dips = m.plan[0], m.dips
     before, k = NONE, owner.dips
     while k >= 0 and dips[k].time < time:
         before, k = k, dips[k].following
@@ -35,12 +35,12 @@ def _add_dip(m: Machine, owner: Record, time: float) -> int:
 @part
 def dip_node(m: Machine, n: int, time: float) -> None:
     """Add a dip of a node, unless it is known, with the row of later as it is."""
-    new, plan = _add_dip(m, m.nodes[n], time), m.planned.plan[0]
+    new, plan = _add_dip(m, m.nodes[n], time), m.plan[0]
     if new >= 0:
         plan.first_dip, plan.last_dip = min(plan.first_dip, time), max(plan.last_dip, time)
-        m.planned.dips[new].node = n
+        m.dips[new].node = n
         for k in range(m.needs.shape[1]):
-            m.planned.amounts[new, k] = m.planned.later[n, k]
+            m.dip_free[new, k] = m.later[n, k]
 
 
 @compiled
@@ -48,9 +48,9 @@ def dip_resource(m: Machine, g: int, time: float) -> None:
     """Add a dip of a machine-wide resource in the same way."""
     new = _add_dip(m, m.resources[g], time)
     if new >= 0:
-        m.planned.dips[new].node = NONE
-        m.planned.dips[new].resource = g
-        m.planned.dips[new].free = m.resources[g].later
+        m.dips[new].node = NONE
+        m.dips[new].resource = g
+        m.dips[new].free = m.resources[g].later
 
 
 @compiled
@@ -68,16 +68,14 @@ def lower_dips(
     m: Machine, part: Record, link: int, option: int, begin: float, until: float
 ) -> None:
     """Take what a list of links holds out of the dips in [begin, until)."""
-    dips, chunk = m.planned.dips, m.options[option].chunk
-    if m.planned.plan[0].dips == 0:
-        return
+    dips, chunk = m.dips, m.options[option].chunk
     while link >= 0:
         n, chunks = m.links[link].node, m.links[link].chunks
         k = m.nodes[n].dips
         while k >= 0 and dips[k].time < until:
             if dips[k].time >= begin:
                 for r in range(m.needs.shape[1]):
-                    m.planned.amounts[k, r] -= amount_of(m, part, n, chunks, chunk, r)
+                    m.dip_free[k, r] -= amount_of(m, part, n, chunks, chunk, r)
             k = dips[k].following
         link = m.links[link].following
     for g in range(m.resources.size):

@@ -14,9 +14,9 @@ from onega.kernels.machine.state import AHEAD, COMPLETES, LAUNCHES, NONE, WAITS,
 
 
 @compiled
-def _is_on(m: Machine, place: int, n: int) -> bool:
+def _is_on(m: Machine, number: int, n: int) -> bool:
     """Tell whether a running job has chunks on a node."""
-    k = m.slots[place].link
+    k = m.jobs[number].link
     while k >= 0:
         if m.links[k].node == n:
             return True
@@ -29,12 +29,12 @@ def _first_on(m: Machine, n: int, by_end: bool) -> int:  # noqa: FBT001
     """Return the job on a node that started first, or is expected to end first; −1: none."""
     best = NONE
     for k in range(m.clock[0].ends):
-        place = m.ends[k].slot
-        if _is_on(m, place, n) and (best < 0 or m.slots[place].seq < m.slots[best].seq):
-            best = place
+        number = m.ends[k].job
+        if _is_on(m, number, n) and (best < 0 or m.jobs[number].seq < m.jobs[best].seq):
+            best = number
             if by_end:
                 break
-    return m.slots[best].job if best >= 0 else NONE
+    return best
 
 
 @compiled
@@ -101,13 +101,13 @@ def _job_event(m: Machine, code: int, number: int) -> bool:
 def _change(m: Machine) -> None:
     """Note that the machine has changed: a pass is due, and the plan is made anew."""
     m.clock[0].pass_due = 1
-    m.planned.plan[0].stale = 1
+    m.plan[0].stale = 1
 
 
 @compiled
-def _table(m: Machine) -> None:
+def take_events(m: Machine) -> None:
     """Handle the table's events that are due."""
-    clock, events = m.clock[0], m.tables.events
+    clock, events = m.clock[0], m.events
     while clock.next_row < events.size and events[clock.next_row].time <= clock.now:
         row = events[clock.next_row]
         clock.next_row += 1
@@ -132,18 +132,18 @@ def _is_overbooked(m: Machine, n: int) -> bool:
 @compiled
 def _book(m: Machine, row: int, n: int) -> None:
     """Let a booking of a node begin or end; jobs on it that are in its way are interrupted."""
-    sign = m.tables.calendar[row].sign
+    sign = m.calendar[row].sign
     for k in range(m.needs.shape[1]):
-        change_free(m, n, k, sign * m.tables.amounts[row, k])
+        change_free(m, n, k, sign * m.booked[row, k])
     note(m, codes.RESERVED if sign < 0.0 else codes.RELEASED, NONE, n)
     while sign < 0.0 and _is_overbooked(m, n) and m.nodes[n].jobs > 0:
         interrupt(m, _first_on(m, n, True), n)  # noqa: FBT003
 
 
 @compiled
-def _calendar(m: Machine) -> None:
+def take_calendar(m: Machine) -> None:
     """Let bookings end and begin, and capacities change."""
-    clock, calendar = m.clock[0], m.tables.calendar
+    clock, calendar = m.clock[0], m.calendar
     while clock.next_dated < calendar.size and calendar[clock.next_dated].time <= clock.now:
         row = clock.next_dated
         dated = calendar[row]
@@ -160,19 +160,11 @@ def _calendar(m: Machine) -> None:
 
 
 @compiled
-def happen(m: Machine) -> None:
-    """Handle everything that happens to the machine now, in its order."""
-    _table(m)
-    _calendar(m)
-
-
-@compiled
 def next_event(m: Machine) -> float:
     """Return when the next of these events is; ∞ if there is none."""
-    clock, tables = m.clock[0], m.tables
-    following = np.inf
-    if clock.next_row < tables.events.size:
-        following = tables.events[clock.next_row].time
-    if clock.next_dated < tables.calendar.size:
-        following = min(following, tables.calendar[clock.next_dated].time)
+    clock, following = m.clock[0], np.inf
+    if clock.next_row < m.events.size:
+        following = m.events[clock.next_row].time
+    if clock.next_dated < m.calendar.size:
+        following = min(following, m.calendar[clock.next_dated].time)
     return following

@@ -17,14 +17,6 @@ from onega.kernels.structures.heap import heap_push, heap_remove
 
 
 @compiled
-def _event_of(state: int) -> int:
-    """Return what the log calls an end."""
-    if state < codes.LOST:
-        return codes.ENDED_COMPLETED + state
-    return codes.ENDED_LOST + state - codes.LOST
-
-
-@compiled
 def _close(m: Machine, number: int, state: int) -> None:
     """Let a job be gone."""
     job = m.jobs[number]
@@ -32,7 +24,7 @@ def _close(m: Machine, number: int, state: int) -> None:
     job.state = state
     job.end = m.clock[0].now
     m.clock[0].gone += 1
-    note(m, _event_of(state), number, -1)
+    note(m, codes.END_EVENTS[state], number, -1)
 
 
 @compiled
@@ -48,18 +40,18 @@ def _next_dropped(m: Machine, number: int) -> int:
 def _drop_children(m: Machine, number: int) -> None:
     """Drop the jobs that depend on one that didn't end well, and those that depend on them."""
     clock, top = m.clock[0], number
-    # Depth first without a stack: a job that never runs has no slot, so that one has the way back.
+    # Depth first without a stack: a job that never runs has no link, so that one has the way back.
     while True:
         child = _next_dropped(m, number)
         if child >= 0:
             _close(m, child, codes.DROPPED)
             clock.pending -= 1
-            m.jobs[child].slot = number
+            m.jobs[child].link = number
             number = child
         elif number == top:
             return
         else:
-            number = m.jobs[number].slot
+            number = m.jobs[number].link
 
 
 @compiled
@@ -68,27 +60,25 @@ def depart(m: Machine, number: int, state: int) -> None:
     clock = m.clock[0]
     was_in = m.jobs[number].phase != AHEAD
     _close(m, number, state)
-    if m.jobs[number].child >= 0:
-        if state <= codes.TIMEOUT:
-            child = m.jobs[number].child
-            while child >= 0:
-                if m.jobs[child].phase == AHEAD:
-                    heap_push(m.later, child, clock.now + m.jobs[child].think, child)
-                child = m.jobs[child].sibling
-        else:
-            _drop_children(m, number)
+    if state <= codes.TIMEOUT:
+        child = m.jobs[number].child
+        while child >= 0:
+            if m.jobs[child].phase == AHEAD:
+                heap_push(m.dependents, child, clock.now + m.jobs[child].think, child)
+            child = m.jobs[child].sibling
+    else:
+        _drop_children(m, number)
     if was_in:
         clock.departed += 1
         if clock.control != FIXED:
-            control_departure(clock, m.levels, m.tables.draws, m.logs.switches, number)
+            control_departure(clock, m.levels, m.draws, m.logs.switches, number)
 
 
 @compiled
-def finish(m: Machine, place: int) -> None:
+def finish(m: Machine, number: int) -> None:
     """Let a job leave that has done its work; it is in no heap any more."""
-    slot = m.slots[place]
-    number, limited = slot.job, m.options[slot.option].limited > 0
-    release(m, place)
+    limited = m.options[m.jobs[number].option].limited > 0
+    release(m, number)
     depart(m, number, codes.TIMEOUT if limited else codes.COMPLETED)
 
 
@@ -96,23 +86,21 @@ def finish(m: Machine, place: int) -> None:
 def _take_off(m: Machine, number: int) -> float:
     """Take a job off its processors; return the work it has done (−1: all, and it has left)."""
     clock, job = m.clock[0], m.jobs[number]
-    place = job.slot
-    slot = m.slots[place]
     if job.phase == COMPLETES:
-        heap_remove(m.time, place)
-        finish(m, place)
+        heap_remove(m.time, number)
+        finish(m, number)
         return -1.0
     done = 0.0
     if job.phase == WORKS:
-        heap_remove(m.work, place)
-        stop_work(m, place)
-        done = work_clock(clock) - slot.begun
+        heap_remove(m.work, number)
+        stop_work(m, number)
+        done = work_clock(clock) - job.begun
     else:
-        heap_remove(m.time, place)
+        heap_remove(m.time, number)
         clock.launching -= 1
         if clock.control == WORKLOAD:
-            clock.known_waiting -= expect_left(m, job, slot.option)
-    release(m, place)
+            clock.known_waiting -= expect_left(m, job, job.option)
+    release(m, number)
     return done
 
 

@@ -36,27 +36,12 @@ def note_stretch(
 
 
 @compiled
-def has_room(m: Machine, following: float) -> bool:
+def has_room(m: Machine) -> bool:
     """Return whether all that may happen at one instant has room in the logs."""
-    clock, rules, logs, tables = m.clock[0], m.rules[0], m.logs, m.tables
-    coming = clock.next_job
-    while coming < m.jobs.size and m.jobs[coming].submit <= following:
-        coming += 1
-    jobs = clock.waiting + clock.holding + coming - clock.next_job + clock.pending
-    rows = clock.next_row
-    while rows < tables.events.size and tables.events[rows].time <= following:
-        rows += 1
-    happening = rows - clock.next_row + tables.calendar.size - clock.next_dated
-    lines = 6 * jobs + 2 * m.nodes.size + happening + 16
-    stretches = 8 * m.nodes.size + 16
-    if rules.sleeps > 0 and rules.pooled:
-        entries = jobs
-        for k in range(m.partitions.size):
-            entries += m.partitions[k].entries
-        stretches += 4 * entries
+    clock, rules, logs = m.clock[0], m.rules[0], m.logs
     return (
-        clock.logged + lines <= logs.lines.size
-        and clock.stretches + stretches <= logs.stretches.size
-        and clock.sequence + jobs <= logs.attempts.size
+        clock.logged + rules.lines <= logs.lines.size
+        and clock.stretches + rules.stretches <= logs.stretches.size
+        and clock.sequence + m.jobs.size <= logs.attempts.size
         and clock.switches + 2 <= logs.switches.size
     )

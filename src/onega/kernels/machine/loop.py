@@ -12,7 +12,7 @@ import numpy as np
 
 from onega.kernels.jit import by_reference, compiled, kernel
 from onega.kernels.machine.codes import DOWN, IDLE, SUBMITTED
-from onega.kernels.machine.events import happen, next_event
+from onega.kernels.machine.events import next_event, take_calendar, take_events
 from onega.kernels.machine.leave import finish
 from onega.kernels.machine.log import has_room, note, note_stretch
 from onega.kernels.machine.placement import place
@@ -63,9 +63,9 @@ def _next_dependent(m: Machine) -> float:
 
     One that was cancelled meanwhile isn't: nothing happens then.
     """
-    while m.later.size[0] > 0 and m.jobs[m.later.entry[0].slot].phase != AHEAD:
-        heap_pop(m.later)
-    return m.later.entry[0].key if m.later.size[0] > 0 else np.inf
+    while m.dependents.size[0] > 0 and m.jobs[m.dependents.entry[0].slot].phase != AHEAD:
+        heap_pop(m.dependents)
+    return m.dependents.entry[0].key if m.dependents.size[0] > 0 else np.inf
 
 
 @compiled
@@ -85,8 +85,8 @@ def _next_time(m: Machine) -> float:
 
 @compiled
 def _add_due(m: Machine, count: int, number: int) -> None:
-    """Enter a slot that ends now, by the order of starts."""
-    due, seq = m.due, m.slots[number].seq
+    """Enter a job that ends now, by the order of starts."""
+    due, seq = m.due, m.jobs[number].seq
     at = count
     while at > 0 and due[at - 1].seq > seq:
         due[at] = due[at - 1]
@@ -101,19 +101,18 @@ def _completions(m: Machine) -> None:
     clock, count = m.clock[0], 0
     while m.time.size[0] > 0 and m.time.entry[0].key <= clock.now:
         number = heap_pop(m.time)
-        if m.jobs[m.slots[number].job].phase == LAUNCHES:
+        if m.jobs[number].phase == LAUNCHES:
             begin_work(m, number)
         else:
             _add_due(m, count, number)
             count += 1
     while m.work.size[0] > 0 and end_time(clock, m.work.entry[0].key) <= clock.now:
         number = heap_pop(m.work)
-        slot = m.slots[number]
-        job = m.jobs[slot.job]
+        job = m.jobs[number]
         stop_work(m, number)
         job.phase = COMPLETES
         if job.completion > 0.0:
-            heap_push(m.time, number, clock.now + job.completion, slot.seq)
+            heap_push(m.time, number, clock.now + job.completion, job.seq)
         else:
             _add_due(m, count, number)
             count += 1
@@ -135,7 +134,7 @@ def _submit(m: Machine, number: int, time: float) -> None:
     if clock.control != FIXED:
         if clock.control == WORKLOAD:
             clock.known_waiting += expect_left(m, job, job.first_option)
-        control_arrival(clock, m.levels, m.tables.draws, m.logs.switches, number)
+        control_arrival(clock, m.levels, m.draws, m.logs.switches, number)
     enqueue(m, number)
 
 
@@ -144,7 +143,7 @@ def _submissions(m: Machine) -> None:
     """Let all jobs come whose time it is, by row."""
     clock, jobs = m.clock[0], m.jobs
     while True:
-        dependent = m.later.entry[0].slot if _next_dependent(m) <= clock.now else jobs.size
+        dependent = m.dependents.entry[0].slot if _next_dependent(m) <= clock.now else jobs.size
         by_clock = clock.next_job if _next_submission(m) <= clock.now else jobs.size
         if dependent < by_clock:
             _submit(m, dependent, clock.now)
@@ -161,7 +160,8 @@ def _instant(m: Machine, own: KeyFunction) -> int:
     """Everything that happens now; MORE, BAD_KEY, or QUEUE_FULL (then call `schedule` again)."""
     clock = m.clock[0]
     _completions(m)
-    happen(m)
+    take_events(m)
+    take_calendar(m)
     if clock.timer <= clock.now:
         fire_timers(m)
     _submissions(m)
@@ -208,7 +208,7 @@ def run(m: Machine, own: KeyFunction, rounds: int) -> int:
                 return result
             clock.pass_due = 0
         following = _next_time(m)
-        if not has_room(m, following):
+        if not has_room(m):
             return LOG_FULL
         if clock.gone == m.jobs.size or (following == np.inf and clock.control != WORKLOAD):
             _close(m)
@@ -245,19 +245,17 @@ def load(m: Machine, initial: Ints) -> int:
             pop_idle(m, part, m.options[option].procs)
         done = job.saved
         job.saved = 0.0
-        number_of = occupy(m, number, option, v - done + expect_left(m, job, option))
-        slot = m.slots[number_of]
-        attempt = m.logs.attempts[slot.seq]
+        job.begun = v - done
+        occupy(m, number, option, job.begun + expect_left(m, job, option))
+        attempt = m.logs.attempts[job.seq]
         attempt.start = attempt.begin = job.start
         job.submitted = job.submit
         job.phase = WORKS
-        slot.begun = v - done
-        slot.done = slot.begun + work_left(m, job, option)
-        heap_push(m.work, number_of, slot.done, slot.seq)
+        heap_push(m.work, number, job.begun + work_left(m, job, option), job.seq)
         clock.running += 1
         clock.arrived += 1
         if clock.control == WORKLOAD:
-            known_end = max(v, slot.begun + expect_left(m, job, option))
-            count_running(clock, m.known, number_of, known_end)
-    m.planned.plan[0].stale = 1
+            known_end = max(v, job.begun + expect_left(m, job, option))
+            count_running(clock, m.known, number, known_end)
+    m.plan[0].stale = 1
     return -1

@@ -52,8 +52,8 @@ def keep_found(m: Machine) -> int:
         clock.spare_link -= 1
         spare = m.links[clock.spare_link].spare
         link = m.links[spare]
-        link.node = m.planned.found[k].node
-        link.chunks = m.planned.found[k].chunks
+        link.node = m.found[k].node
+        link.chunks = m.found[k].chunks
         link.following = first
         first = spare
     return first
@@ -70,10 +70,10 @@ def drop_links(m: Machine, k: int) -> None:
 
 
 @compiled
-def hold(m: Machine, slot: Record, sign: int) -> None:
+def hold(m: Machine, job: Record, sign: int) -> None:
     """Take what a job holds out of what is free (sign −1), or give it back (+1)."""
-    part, option = m.partitions[slot.partition], m.options[slot.option]
-    k = slot.link
+    part, option = m.partitions[job.partition], m.options[job.option]
+    k = job.link
     while k >= 0:
         link = m.links[k]
         n = link.node
@@ -82,4 +82,4 @@ def hold(m: Machine, slot: Record, sign: int) -> None:
         m.nodes[n].jobs -= sign
         k = link.following
     for g in range(m.resources.size):
-        m.resources[g].free += sign * m.demand[slot.option, g]
+        m.resources[g].free += sign * m.demand[job.option, g]

@@ -49,10 +49,10 @@ def room_on(
     """Return how many chunks node n takes by a row and by the dips in (begin, until)."""
     room = room_in(m, row, n, n, whole, chunk)
     k = m.nodes[n].dips
-    while k >= 0 and room > 0 and m.planned.dips[k].time < until:
-        if m.planned.dips[k].time > begin:
-            room = min(room, room_in(m, m.planned.amounts, k, n, whole, chunk))
-        k = m.planned.dips[k].following
+    while k >= 0 and room > 0 and m.dips[k].time < until:
+        if m.dips[k].time > begin:
+            room = min(room, room_in(m, m.dip_free, k, n, whole, chunk))
+        k = m.dips[k].following
     return room
 
 
@@ -62,7 +62,7 @@ def _find_room(
 ) -> int:
     """List the nodes that take chunks of an option, until there is room enough; return for how many."""  # noqa: E501
     chunk, total, count = m.options[option].chunk, 0, 0
-    need, found = m.needs[chunk, 0], m.planned.found
+    need, found = m.needs[chunk, 0], m.found
     for n in range(part.first, part.last):
         if (need == 0.0 or row[n, 0] >= need) and m.nodes[n].usable > 0:
             room = room_on(m, row, n, part.whole, chunk, begin, until)
@@ -82,7 +82,7 @@ def _find_room(
 @compiled
 def _take_in_order(m: Machine, left: int, by_room: bool) -> None:  # noqa: FBT001
     """Take nodes by what fits on them, the least first (best fit), awake ones, then by number."""
-    found, count, depths = m.planned.found, m.clock[0].found, m.rules[0].sleeps + 1
+    found, count, depths = m.found, m.clock[0].found, m.rules[0].sleeps + 1
     following = beyond = PLENTY * (depths + 1)
     for k in range(count):
         found[k].chunks = 0
@@ -103,7 +103,7 @@ def _given_down_to(m: Machine, level: int, most: int) -> int:
     """Count the chunks, at most about ``most``, if all nodes are filled down to a level of room."""
     given = 0
     for k in range(m.clock[0].found):
-        given += min(max(0, m.planned.found[k].room - level), most)
+        given += min(max(0, m.found[k].room - level), most)
     return given
 
 
@@ -114,7 +114,7 @@ def _spread(m: Machine, chunks: int) -> None:
     In the end all nodes with more room than some level have been filled to it, and each of the
     chunks that are left takes one of them, the awake first, then by number, one below.
     """
-    found, count = m.planned.found, m.clock[0].found
+    found, count = m.found, m.clock[0].found
     low, high = 0, 0
     for k in range(count):
         high = max(high, found[k].room)
@@ -137,7 +137,7 @@ def _spread(m: Machine, chunks: int) -> None:
 @compiled
 def _keep_taken(m: Machine) -> None:
     """Leave out the nodes that none of the chunks go to."""
-    found, kept = m.planned.found, 0
+    found, kept = m.found, 0
     for k in range(m.clock[0].found):
         if found[k].chunks > 0:
             found[kept].node = found[k].node
@@ -153,8 +153,8 @@ def place(m: Machine, part: Record, row: Floats, option: int, begin: float, unti
     rule = FIRST_FIT if part.whole > 0 else part.placement
     by_number = rule == FIRST_FIT and m.rules[0].sleeps == 0
     enough = chunks if by_number else PLENTY
-    m.planned.plan[0].room = _find_room(m, part, row, option, begin, until, enough)
-    if m.planned.plan[0].room < chunks:
+    m.plan[0].room = _find_room(m, part, row, option, begin, until, enough)
+    if m.plan[0].room < chunks:
         return False
     if not by_number:
         if rule == SPREAD:

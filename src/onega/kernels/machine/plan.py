@@ -32,15 +32,15 @@ from onega.kernels.pool.engine import clock as work_clock
 @compiled
 def forget(m: Machine) -> None:
     """Throw the plan away."""
-    plan, planned, clock = m.planned.plan[0], m.planned, m.clock[0]
+    plan, clock = m.plan[0], m.clock[0]
     for k in range(plan.dips):
-        if planned.dips[k].node >= 0:
-            m.nodes[planned.dips[k].node].dips = NONE
+        if m.dips[k].node >= 0:
+            m.nodes[m.dips[k].node].dips = NONE
         else:
-            m.resources[planned.dips[k].resource].dips = NONE
+            m.resources[m.dips[k].resource].dips = NONE
     for k in range(plan.changes):
-        if planned.changes[k].sign > 0.0:
-            drop_links(m, planned.changes[k].link)
+        if m.changes[k].sign > 0.0:
+            drop_links(m, m.changes[k].link)
     plan.changes, plan.dips, plan.stale, plan.started, plan.empty = 0, 0, 0, 0, 0
     plan.first, plan.first_dip, plan.last_dip = np.inf, np.inf, -np.inf
     plan.number += 1
@@ -69,19 +69,19 @@ def _shared_fit(m: Machine, option: int, begin: float, until: float, later: bool
         if demand > (resource.later if later else resource.free):
             return False
         k = resource.dips
-        while k >= 0 and m.planned.dips[k].time < until:
-            if m.planned.dips[k].time > begin and demand > m.planned.dips[k].free:
+        while k >= 0 and m.dips[k].time < until:
+            if m.dips[k].time > begin and demand > m.dips[k].free:
                 return False
-            k = m.planned.dips[k].following
+            k = m.dips[k].following
     return True
 
 
 @part
 def _counted(m: Machine, partition: int, chunk: int) -> Record:
     """Return what is known of a kind of chunk in this plan."""
-    counted = m.planned.counted[partition * m.needs.shape[0] + chunk]
-    if counted.plan != m.planned.plan[0].number:
-        counted.plan = m.planned.plan[0].number
+    counted = m.counted[partition * m.needs.shape[0] + chunk]
+    if counted.plan != m.plan[0].number:
+        counted.plan = m.plan[0].number
         counted.now = counted.later = PLENTY
         counted.until = np.inf
     return counted
@@ -96,13 +96,13 @@ def may_fit(m: Machine, partition: int, option: int, until: float) -> bool:
     counted = _counted(m, partition, shape.chunk)
     if counted.now < shape.chunks or (until >= counted.until and counted.later < shape.chunks):
         return False
-    return m.resources.size == 0 or _shared_fit(m, option, -np.inf, until, False)  # noqa: FBT003
+    return _shared_fit(m, option, -np.inf, until, False)  # noqa: FBT003
 
 
 @compiled
 def fits_now(m: Machine, partition: int, option: int, lasting: float) -> bool:
     """Return whether an option can start now beside all reservations; where is in ``found``."""
-    plan, until = m.planned.plan[0], window_end(m, lasting)
+    plan, until = m.plan[0], window_end(m, lasting)
     if until > plan.until:
         look_ahead(m, until)
     if not may_fit(m, partition, option, until):
@@ -138,20 +138,20 @@ def _search(m: Machine, part: Record, option: int, lasting: float, by: float) ->
     Processors in total, counted on the way, tell when a look at the nodes is worth its while; only
     then the row of later catches up. Bookings that begin don't count: the total is a bound.
     """
-    plan, changes, clock = m.planned.plan[0], m.planned.changes, m.clock[0]
+    plan, changes, clock = m.plan[0], m.changes, m.clock[0]
     shape = m.options[option]
     needed, total = shape.cores, part.spare
     time, e, c, last_e, last_c, begun = work_clock(clock), 0, 0, 0, 0, False
     while True:
         while e < clock.ends and m.ends[e].time <= time:
-            slot = m.slots[m.ends[e].slot]
-            if m.partitions[slot.partition].first == part.first:
-                total += slot.held
+            job = m.jobs[m.ends[e].job]
+            if m.partitions[job.partition].first == part.first:
+                total += job.held
             e += 1
         while c < plan.changes and changes[c].time <= time:
             change = changes[c]
             if change.row >= 0:
-                total += max(0.0, change.sign) * m.tables.amounts[change.row, 0]
+                total += max(0.0, change.sign) * m.booked[change.row, 0]
             elif change.link >= 0 and m.partitions[change.partition].first == part.first:
                 total += change.sign * change.held
             c += 1
@@ -169,9 +169,10 @@ def _search(m: Machine, part: Record, option: int, lasting: float, by: float) ->
             for k in range(last_c, c):
                 apply_change(m, changes[k])
             last_e, last_c = e, c
-            if (
-                m.resources.size == 0 or _shared_fit(m, option, time, time + lasting, True)  # noqa: FBT003
-            ) and place(m, part, m.planned.later, option, time, time + lasting):
+            end = time + lasting
+            if _shared_fit(m, option, time, end, True) and place(  # noqa: FBT003
+                m, part, m.later, option, time, end
+            ):
                 return time
         following = np.inf
         if e < clock.ends:
@@ -188,21 +189,21 @@ def _search(m: Machine, part: Record, option: int, lasting: float, by: float) ->
 
 @compiled
 def has_space(m: Machine, part: Record) -> bool:
-    """Tell whether the plan has space for one more reservation."""
-    plan, planned = m.planned.plan[0], m.planned
+    """Tell whether there is space for one more job on nodes, and for one more reservation."""
+    plan = m.plan[0]
     pieces = part.last - part.first + m.resources.size
-    rows = m.tables.calendar.size  # the calendar's come in between
+    rows = m.calendar.size  # the calendar's come in between
     return (
         m.clock[0].spare_link >= pieces
-        and plan.changes + 2 + rows <= planned.changes.size
-        and plan.dips + pieces + rows <= planned.dips.size
+        and plan.changes + 2 + rows <= m.changes.size
+        and plan.dips + pieces + rows <= m.dips.size
     )
 
 
 @compiled
 def reserve(m: Machine, partition: int, option: int, begin: float, until: float) -> int:
     """Promise an option the placement found last; return the first link of it."""
-    part, plan = m.partitions[partition], m.planned.plan[0]
+    part, plan = m.partitions[partition], m.plan[0]
     link = keep_found(m)
     held = held_by(m, part, link, m.options[option].chunk)
     for sign in (-1.0, 1.0):

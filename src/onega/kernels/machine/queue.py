@@ -38,7 +38,7 @@ def _place_of(queue: Records, low: int, high: int, rank: int, key: float, job: i
 def enqueue(m: Machine, number: int) -> None:
     """Let a job wait in its partition's queue."""
     job = m.jobs[number]
-    part, plan = m.partitions[job.partition], m.planned.plan[0]
+    part, plan = m.partitions[job.partition], m.plan[0]
     first, last = part.queue, part.queue + part.waiting
     key = job.key if part.order != STATIC else 0.0
     place = _place_of(m.queue, first, last, job.rank, key, number)
@@ -75,13 +75,14 @@ def dequeue(m: Machine, number: int) -> None:
         place += 1
     shift(m.queue, place, place + 1, last - place - 1)
     part.waiting -= 1
-    m.planned.plan[0].stale = 1
+    m.plan[0].stale = 1
     m.clock[0].waiting -= 1
 
 
 @compiled
-def _sort(queue: Records, first: int, last: int) -> None:
-    """Sort queue[first:last], nearly sorted as it is."""
+def _sort(queue: Records, first: int, last: int) -> bool:
+    """Sort queue[first:last], nearly sorted as it is; tell whether it wasn't."""
+    changed = False
     for k in range(first + 1, last):
         rank, key, job = queue[k].rank, queue[k].key, queue[k].job
         if _is_before(queue[k - 1], rank, key, job):
@@ -90,50 +91,45 @@ def _sort(queue: Records, first: int, last: int) -> None:
         queue[last] = queue[k]  # spare: a queue has room for more than its jobs
         shift(queue, place + 1, place, k - place)
         queue[place] = queue[last]
+        changed = True
+    return changed
 
 
 @compiled
-def renew_priorities(m: Machine) -> None:
-    """Compute the multifactor keys of all waiting jobs, if it is time to."""
+def _key(m: Machine, order: int, number: int, growth: float, own: KeyFunction) -> float:
+    """Return a waiting job's key of the time."""
+    if order == MULTIFACTOR:
+        return priority_key(m, number, growth)
+    now, job = m.clock[0].now, m.jobs[number]
+    shape = m.options[job.first_option]
+    if order == OWN:
+        return own(now, job.submitted, shape.expect, float(shape.procs))
+    return builtin_key(order, now, job.submitted, shape.expect, float(shape.procs))
+
+
+@compiled
+def renew_keys(m: Machine, own: KeyFunction) -> bool:
+    """Sort the queues that go by keys of the time; False: ``culprit`` has none.
+
+    Multifactor priorities are computed anew if it is time to.
+    """
     clock, rules = m.clock[0], m.rules[0]
-    if rules.factors == 0 or clock.now < clock.keys_due:
-        return
-    clock.keys_due = clock.now + rules.period
-    growth = unit(m)
+    due, growth = rules.factors > 0 and clock.now >= clock.keys_due, 1.0
+    if due:
+        clock.keys_due = clock.now + rules.period
+        growth = unit(m)
     for number in range(m.partitions.size):
         part = m.partitions[number]
+        if part.order == STATIC or (part.order == MULTIFACTOR and not due):
+            continue
         first, last = part.queue, part.queue + part.waiting
-        ordered = True
         for k in range(first, last):
             entry = m.queue[k]
-            job = m.jobs[entry.job]
-            job.key = priority_key(m, entry.job, growth)
-            if part.order == MULTIFACTOR:
-                entry.key = job.key
-                if k > first and ordered:
-                    ordered = _is_before(m.queue[k - 1], entry.rank, entry.key, entry.job)
-        if not ordered:
-            _sort(m.queue, first, last)
-            m.planned.plan[0].stale = 1
-
-
-@compiled
-def sort_by_time(m: Machine, part: Record, own: KeyFunction) -> bool:
-    """Sort a queue by its key of the time; False: ``culprit`` has none."""
-    clock = m.clock[0]
-    first, last = part.queue, part.queue + part.waiting
-    for k in range(first, last):
-        entry = m.queue[k]
-        job = m.jobs[entry.job]
-        shape = m.options[job.first_option]
-        if part.order == OWN:
-            entry.key = own(clock.now, job.submitted, shape.expect, float(shape.procs))
-            if np.isnan(entry.key):
+            entry.key = _key(m, part.order, entry.job, growth, own)
+            m.jobs[entry.job].key = entry.key
+            if part.order == OWN and np.isnan(entry.key):
                 clock.culprit = entry.job
                 return False
-        else:
-            entry.key = builtin_key(
-                part.order, clock.now, job.submitted, shape.expect, float(shape.procs)
-            )
-    _sort(m.queue, first, last)
+        if _sort(m.queue, first, last):
+            m.plan[0].stale = 1
     return True

@@ -33,47 +33,40 @@ def expect_left(m: Machine, job: Record, option: int) -> float:
 
 @compiled
 def _add_end(m: Machine, number: int, time: float) -> None:
-    """Enter a slot's expected end; equal ones in the order of starts."""
+    """Enter a job's expected end; equal ones in the order of starts."""
     clock, ends = m.clock[0], m.ends
     place = first_after(ends, clock.ends, time)
     shift(ends, place + 1, place, clock.ends - place)
     ends[place].time = time
-    ends[place].slot = number
-    m.slots[number].expected = time
+    ends[place].job = number
+    m.jobs[number].expected = time
     clock.ends += 1
 
 
 @compiled
 def _remove_end(m: Machine, number: int) -> None:
     clock, ends = m.clock[0], m.ends
-    place = first_after(ends, clock.ends, m.slots[number].expected) - 1
-    while ends[place].slot != number:
+    place = first_after(ends, clock.ends, m.jobs[number].expected) - 1
+    while ends[place].job != number:
         place -= 1
     clock.ends -= 1
     shift(ends, place, place + 1, clock.ends - place)
 
 
 @compiled
-def occupy(m: Machine, number: int, option: int, expected: float) -> int:
-    """Give a job a slot and the nodes found last; return the slot."""
+def occupy(m: Machine, number: int, option: int, expected: float) -> None:
+    """Give a job the nodes found last."""
     clock, job = m.clock[0], m.jobs[number]
-    clock.spare_slot -= 1
-    place = m.slots[clock.spare_slot].spare
-    slot = m.slots[place]
-    slot.job, slot.option, slot.partition = number, option, job.partition
-    slot.seq = clock.sequence
-    slot.link = keep_found(m)
     part = m.partitions[job.partition]
-    slot.held = held_by(m, part, slot.link, m.options[option].chunk)
-    lower_dips(m, part, slot.link, option, work_clock(clock), expected)
-    hold(m, slot, -1)
+    job.option, job.seq, job.link = option, clock.sequence, keep_found(m)
+    job.held = held_by(m, part, job.link, m.options[option].chunk)
+    lower_dips(m, part, job.link, option, work_clock(clock), expected)
+    hold(m, job, -1)
     procs = m.options[option].procs
-    if m.rules[0].limits > 0:
-        count_in(m, job, 1, procs)
+    count_in(m, job, 1, procs)
     if m.rules[0].factors > 0:
         hold_usage(m, m.users[job.user], procs)
-    _add_end(m, place, expected)
-    job.slot, job.option = place, option
+    _add_end(m, number, expected)
     attempt = m.logs.attempts[clock.sequence]
     attempt.job = number
     attempt.start = clock.now
@@ -82,7 +75,6 @@ def occupy(m: Machine, number: int, option: int, expected: float) -> int:
     attempt.end = np.nan
     clock.sequence += 1
     clock.holding += 1
-    return place
 
 
 @compiled
@@ -92,7 +84,7 @@ def _wake(m: Machine, part: Record, procs: int) -> float:
         return pop_idle(m, part, procs)
     wake = 0.0
     for k in range(m.clock[0].found):
-        wake = max(wake, take_node(m, m.planned.found[k].node))
+        wake = max(wake, take_node(m, m.found[k].node))
     return wake
 
 
@@ -103,9 +95,7 @@ def start(m: Machine, number: int, option: int) -> None:
     wake = 0.0
     if m.rules[0].sleeps > 0:
         wake = _wake(m, m.partitions[job.partition], m.options[option].procs)
-    expected = work_clock(clock) + expect_left(m, job, option)
-    place = occupy(m, number, option, expected)
-    slot = m.slots[place]
+    occupy(m, number, option, work_clock(clock) + expect_left(m, job, option))
     if np.isnan(job.start):
         job.start = clock.now
         if clock.control == WORKLOAD and option != job.first_option:
@@ -114,65 +104,59 @@ def start(m: Machine, number: int, option: int) -> None:
     clock.waiting -= 1
     clock.launching += 1
     note(m, STARTED, number, -1)
-    m.logs.attempts[slot.seq].wake = wake
+    m.logs.attempts[job.seq].wake = wake
     if wake + job.launch > 0.0:
         job.phase = LAUNCHES
-        heap_push(m.time, place, clock.now + wake + job.launch, slot.seq)
+        heap_push(m.time, number, clock.now + wake + job.launch, job.seq)
     else:
-        begin_work(m, place)
+        begin_work(m, number)
 
 
 @compiled
-def begin_work(m: Machine, place: int) -> None:
+def begin_work(m: Machine, number: int) -> None:
     """Begin a job's work now: its launch is over."""
-    clock, slot = m.clock[0], m.slots[place]
-    job = m.jobs[slot.job]
-    left = work_left(m, job, slot.option)
+    clock, job = m.clock[0], m.jobs[number]
     job.phase = WORKS
-    m.logs.attempts[slot.seq].begin = clock.now
-    slot.begun = work_clock(clock)
-    slot.done = slot.begun + left
-    heap_push(m.work, place, slot.done, slot.seq)
+    m.logs.attempts[job.seq].begin = clock.now
+    job.begun = work_clock(clock)
+    heap_push(m.work, number, job.begun + work_left(m, job, job.option), job.seq)
     clock.launching -= 1
     clock.running += 1
     if clock.control == WORKLOAD:
-        known = expect_left(m, job, slot.option)
+        known = expect_left(m, job, job.option)
         clock.known_waiting -= known
-        count_running(clock, m.known, place, slot.begun + known)
+        count_running(clock, m.known, number, job.begun + known)
 
 
 @compiled
-def stop_work(m: Machine, place: int) -> None:
+def stop_work(m: Machine, number: int) -> None:
     """Count a job no longer as working: done, or interrupted."""
     clock = m.clock[0]
     clock.running -= 1
     if clock.control == WORKLOAD:
-        uncount_running(clock, m.known, place)
+        uncount_running(clock, m.known, number)
 
 
 @compiled
-def release(m: Machine, place: int) -> None:
+def release(m: Machine, number: int) -> None:
     """Take a job off its processors; it is in no heap any more."""
-    clock, slot = m.clock[0], m.slots[place]
-    job, part, procs = m.jobs[slot.job], m.partitions[slot.partition], m.options[slot.option].procs
-    _remove_end(m, place)
-    hold(m, slot, 1)
+    clock, job = m.clock[0], m.jobs[number]
+    procs = m.options[job.option].procs
+    _remove_end(m, number)
+    hold(m, job, 1)
     if m.rules[0].sleeps > 0:
         if m.rules[0].pooled:
-            push_idle(m, part, clock.now, procs)
+            push_idle(m, m.partitions[job.partition], clock.now, procs)
         else:
-            _rest(m, slot.link)
-    drop_links(m, slot.link)
-    if m.rules[0].limits > 0:
-        count_in(m, job, -1, -procs)
+            _rest(m, job.link)
+    drop_links(m, job.link)
+    count_in(m, job, -1, -procs)
     if m.rules[0].factors > 0:
         hold_usage(m, m.users[job.user], -procs)
-    m.logs.attempts[slot.seq].end = clock.now
-    m.slots[clock.spare_slot].spare = place
-    clock.spare_slot += 1
+    m.logs.attempts[job.seq].end = clock.now
     clock.holding -= 1
     clock.pass_due = 1
-    m.planned.plan[0].stale = 1
+    m.plan[0].stale = 1
 
 
 @compiled

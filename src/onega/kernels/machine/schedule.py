@@ -14,7 +14,6 @@ from __future__ import annotations
 import numpy as np
 
 from onega.kernels.jit import compiled, part, shift
-from onega.kernels.machine.codes import MULTIFACTOR, STATIC
 from onega.kernels.machine.plan import (
     earliest,
     fits_now,
@@ -24,7 +23,7 @@ from onega.kernels.machine.plan import (
     reserve,
     window_end,
 )
-from onega.kernels.machine.queue import renew_priorities, sort_by_time
+from onega.kernels.machine.queue import renew_keys
 from onega.kernels.machine.running import expect_left, start
 from onega.kernels.machine.sleep import fire_timers, set_timers
 from onega.kernels.machine.state import NONE, ONE_PASS, UNTIL_A_START, KeyFunction, Machine, Record
@@ -37,17 +36,12 @@ STARTED, WAITS, BLOCKED, NO_SPACE = 0, 1, 2, 3
 
 
 @compiled
-def _is_allowed(m: Machine, job: Record, option: int) -> bool:
-    return m.rules[0].limits == 0 or within_limits(m, job, m.options[option].procs)
-
-
-@compiled
 def _start_quickest(m: Machine, partition: int, number: int, first: int, count: int) -> int:
     """Start a job now, in the shape that is expected to be quickest; no reservation is left."""
     part, job = m.partitions[partition], m.jobs[number]
     best, shortest, allowed = NONE, np.inf, False
     for option in range(first, first + count):
-        if not _is_allowed(m, job, option):
+        if not within_limits(m, job, option):
             continue
         allowed = True
         left = expect_left(m, job, option)
@@ -70,7 +64,7 @@ def _soonest(m: Machine, part: Record, job: Record, first: int, count: int) -> i
     v = work_clock(m.clock[0])
     best, end = NONE, np.inf
     for option in range(first, first + count):
-        if not _is_allowed(m, job, option):
+        if not within_limits(m, job, option):
             continue
         left = expect_left(m, job, option)
         if v + left > end:
@@ -88,16 +82,16 @@ def _soonest(m: Machine, part: Record, job: Record, first: int, count: int) -> i
 def _decide(m: Machine, partition: int, number: int) -> int:
     """Start a job, reserve for it, or let it wait; tell whether it blocks the jobs behind it."""
     part, job = m.partitions[partition], m.jobs[number]
+    if not has_space(m, part):
+        return NO_SPACE
     option, count = job.first_option, job.options
     if job.option >= 0:
         option, count = job.option, 1
     if part.reserved >= part.reservations:
         return _start_quickest(m, partition, number, option, count)
-    if not has_space(m, part):
-        return NO_SPACE
     if count > 1:
         option = _soonest(m, part, job, option, count)
-    if option < 0 or not _is_allowed(m, job, option):
+    if option < 0 or not within_limits(m, job, option):
         return WAITS
     left = expect_left(m, job, option)
     if fits_now(m, partition, option, left):
@@ -169,7 +163,7 @@ def _serve(m: Machine, partition: int) -> int:
                 m.queue[part.queue + kept] = m.queue[part.queue + place]
             kept += 1
         else:
-            m.planned.plan[0].started = 1
+            m.plan[0].started = 1
         place += 1
         if became == BLOCKED:
             part.blocked = 1
@@ -187,18 +181,16 @@ def _serve(m: Machine, partition: int) -> int:
 @compiled
 def schedule(m: Machine, own: KeyFunction) -> int:
     """One pass over all partitions; MORE, BAD_KEY, or QUEUE_FULL: the plan needs more space."""
-    clock, plan, rules = m.clock[0], m.planned.plan[0], m.rules[0]
+    clock, plan, rules = m.clock[0], m.plan[0], m.rules[0]
     if clock.serving < 0:
-        renew_priorities(m)
+        if not renew_keys(m, own):
+            return BAD_KEY
         overdue = work_clock(clock) > plan.first
         outlived = rules.keeps == ONE_PASS or (rules.keeps == UNTIL_A_START and plan.started > 0)
         if plan.stale > 0 or outlived or overdue or clock.rate != plan.rate:
             forget(m)
         clock.serving = 0
     while clock.serving < m.partitions.size:
-        part = m.partitions[clock.serving]
-        if part.order != STATIC and part.order != MULTIFACTOR and not sort_by_time(m, part, own):
-            return BAD_KEY
         result = _serve(m, clock.serving)
         if result != MORE:
             return result

@@ -15,7 +15,7 @@ PARTITION    rules; its queue, its idle processors, its plan       queue, sleep,
 WAITING      a place in a queue                                    queue
 NODE         its state; free amounts are in ``free``               nodes, sleep, events
 RESOURCE     a machine-wide resource                               nodes, events
-SLOT, LINK   a job on processors, and on which nodes               running, nodes
+LINK         a running job's, or a reservation's, share of a node  running, nodes
 END          a running job's expected end                          running
 FOUND        the nodes of the placement found last                 placement
 PLAN         reservations of this pass and the calendar ahead      plan
@@ -58,8 +58,8 @@ CLOCK = record(
     waiting=WHOLE, holding=WHOLE, launching=WHOLE, gone=WHOLE, pending=WHOLE,
     # Next rows of the tables.
     next_job=WHOLE, next_row=WHOLE, next_dated=WHOLE,
-    # The next start's number; spare slots and links; running jobs with an expected end.
-    sequence=WHOLE, spare_slot=WHOLE, spare_link=WHOLE, ends=WHOLE,
+    # The next start's number; spare links; running jobs with an expected end.
+    sequence=WHOLE, spare_link=WHOLE, ends=WHOLE,
     # Whether a pass is due; lines of the logs; the job with a bad key.
     pass_due=WHOLE, serving=WHOLE, logged=WHOLE, stretches=WHOLE, culprit=WHOLE,
     # When the next processors are woken ahead; entries of the placement found last.
@@ -70,11 +70,13 @@ CLOCK = record(
 
 RULES = record(
     limits=WHOLE, pooled=WHOLE, sleeps=WHOLE, wake_ahead=WHOLE, on_interrupt=WHOLE, checkpoint=REAL,
+    lines=WHOLE, stretches=WHOLE,
     factors=WHOLE, age=REAL, max_age=REAL, job_size=REAL, fair_share=REAL, queue=REAL,
     half_life=REAL, period=REAL, machine=REAL,
     keeps=WHOLE,
 )  # fmt: skip
-"""``keeps``: how long plans outlive the pass that made them (codes below)."""
+"""``lines``, ``stretches``: lines of the logs that one instant takes at most; ``keeps``: how long
+plans outlive the pass that made them (codes below)."""
 
 ONE_PASS, UNTIL_A_START, UNTIL_AN_END = 0, 1, 2
 """How long a plan holds if nothing else changes; see `onega.kernels.machine.schedule`."""
@@ -85,7 +87,9 @@ JOB = record(
     first_option=WHOLE, options=WHOLE, after=WHOLE, child=WHOLE, sibling=WHOLE,
     # What became of it.
     submitted=REAL, start=REAL, end=REAL, lost=REAL, saved=REAL, key=REAL,
-    state=WHOLE, option=WHOLE, phase=WHOLE, slot=WHOLE,
+    state=WHOLE, option=WHOLE, phase=WHOLE,
+    # While it holds processors.
+    seq=WHOLE, link=WHOLE, held=REAL, expected=REAL, begun=REAL,
 )  # fmt: skip
 """A job, in the order of arrival. Times in seconds.
 
@@ -98,13 +102,17 @@ time; smaller first. ``queue_factor``: the queue's term of the multifactor prior
 shapes are ``options`` rows from ``first_option`` on.
 
 Of a job that runs at the beginning ``start`` and ``saved`` say since when, and its work done so
-far."""
+far.
+
+Of a running job: the number ``seq`` of its start, the first ``link`` to its nodes, the processors
+``held``, and on the work clock when it is ``expected`` to end, and when its work has ``begun``."""
 
 OPTION = record(
     procs=WHOLE, chunks=WHOLE, chunk=WHOLE, cores=REAL, work=REAL, expect=REAL, limited=WHOLE
 )
-"""``chunk``: row of ``needs``, what each of the equal chunks needs of a node; ``cores``: what all
-need of nodes' processors; ``limited``: whether the work was cut at the estimate."""
+"""``work``: seconds at rate 1, and what the scheduler expects them to be; ``chunk``: row of
+``needs``, what each of the equal chunks needs of a node; ``cores``: what all need of nodes'
+processors; ``limited``: whether the work was cut at the estimate."""
 
 PARTITION = record(
     first=WHOLE, last=WHOLE, order=WHOLE, reservations=WHOLE, placement=WHOLE, whole=WHOLE,
@@ -127,18 +135,11 @@ NODE = record(
 the plan's dips."""
 
 RESOURCE = record(capacity=REAL, free=REAL, later=REAL, planned=REAL, dips=WHOLE)
-SLOT = record(
-    job=WHOLE, option=WHOLE, partition=WHOLE, seq=WHOLE, link=WHOLE, spare=WHOLE,
-    expected=REAL, begun=REAL, done=REAL, held=REAL,
-)  # fmt: skip
-"""``begun``, ``done``: the work clock when its work began, and when it is done; ``held``: its
-processors."""
-
 LINK = record(node=WHOLE, chunks=WHOLE, following=WHOLE, spare=WHOLE)
 FOUND = record(node=WHOLE, room=WHOLE, rank=WHOLE, chunks=WHOLE)
 """A node that has room for chunks of an option, and how many of them it gets."""
 
-END = record(time=REAL, slot=WHOLE)
+END = record(time=REAL, job=WHOLE)
 PLAN = record(
     stale=WHOLE, number=WHOLE, changes=WHOLE, dips=WHOLE, started=WHOLE, empty=WHOLE,
     first=REAL, first_dip=REAL, last_dip=REAL, rate=REAL,
@@ -180,28 +181,6 @@ LOGGED = record(time=REAL, event=WHOLE, job=WHOLE, node=WHOLE)
 STRETCH = record(kind=WHOLE, since=REAL, until=REAL, procs=WHOLE, depth=WHOLE, node=WHOLE)
 
 
-class Tables(NamedTuple):
-    """What is known beforehand: events, the calendar and its amounts, draws of the rate control."""
-
-    events: Records
-    calendar: Records
-    amounts: Floats
-    draws: Floats
-
-
-class Planned(NamedTuple):
-    """The plan: one record, its changes in time, dips and their amounts, counts by kind of chunk;
-    rows of what is free later, and shared so; scratch."""  # noqa: D205, D209
-
-    plan: Records
-    changes: Records
-    dips: Records
-    amounts: Floats
-    counted: Records
-    later: Floats
-    found: Records
-
-
 class Logs(NamedTuple):
     """What happened: starts, lines of the event log, stretches without a job, changes of rate."""
 
@@ -212,7 +191,7 @@ class Logs(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """Everything."""
+    """Everything. Amounts: what is ``free`` of nodes now and ``later`` on, in a dip, or booked."""
 
     clock: Records
     rules: Records
@@ -226,16 +205,24 @@ class Machine(NamedTuple):
     free: Floats
     capacity: Floats
     resources: Records
-    slots: Records
     links: Records
     ends: Records
     due: Records
     work: Heap
     known: Heap
     time: Heap
-    later: Heap
-    tables: Tables
-    planned: Planned
+    dependents: Heap
+    events: Records
+    calendar: Records
+    booked: Floats
+    draws: Floats
+    plan: Records
+    changes: Records
+    dips: Records
+    dip_free: Floats
+    later: Floats
+    counted: Records
+    found: Records
     users: Records
     limits: Records
     sleep: Records

@@ -78,19 +78,13 @@ def priority_key(m: Machine, number: int, growth: float) -> float:
 
 
 @compiled
-def allows(limit: Record, procs: int) -> bool:
-    """Tell whether a limit allows one more job of so many processors."""
-    return limit.jobs >= 1 and limit.procs >= procs
-
-
-@compiled
-def within_limits(m: Machine, job: Record, procs: int) -> bool:
-    """Tell whether all limits on a job allow it to run."""
-    return (
-        allows(m.limits[job.limit_1], procs)
-        and allows(m.limits[job.limit_2], procs)
-        and allows(m.limits[job.limit_3], procs)
-    )
+def within_limits(m: Machine, job: Record, option: int) -> bool:
+    """Tell whether all limits on a job allow one more, of this option."""
+    procs = m.options[option].procs
+    for k in (job.limit_1, job.limit_2, job.limit_3):
+        if m.limits[k].jobs < 1 or m.limits[k].procs < procs:
+            return False
+    return True
 
 
 @compiled

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,40 +19,27 @@ from onega.core.workload.report import Finding
 from onega.core.workload.workload import Workload
 from onega.kernels.machine import codes
 from onega.kernels.machine.state import EVENT, STATE_OF_SLEEP
-from onega.kernels.pool.records import Columns
 from onega.simulation.machine import draws, groups
 from onega.simulation.machine.arrivals import Arrivals, RunInputs
-from onega.simulation.machine.caps import Capacity, capacity
+from onega.simulation.machine.caps import capacity
 from onega.simulation.machine.events import Resolved, needs_nodes, resolve
 from onega.simulation.machine.fit import Misfit, fitting
 from onega.simulation.machine.layout import POWER, Layout, make_layout
 from onega.simulation.machine.order import Order, dependencies, order_of, own_function, ranks
-from onega.simulation.machine.problem import Calendar, Problem, make_jobs
+from onega.simulation.machine.problem import Problem, Step, make_jobs
 from onega.simulation.machine.shapes import Shapes, make_shapes
 from onega.simulation.pool import setup
 
 RULES = {"lost": codes.LOSE, "requeue": codes.REQUEUE, "checkpoint": codes.CHECKPOINT}
 DAY = 86400.0
 
-NO_TIMES: Floats = np.empty(0)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Places:
-    """Where jobs belong: partition, queue (−1: there are none), user and accounts."""
-
-    partition: Ints
-    queue: Ints
-    users: groups.Users
-    accounts: groups.Accounts
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
     """A run but for what depends on how long it lasts.
 
-    ``patience`` has when each job is cancelled if it still waits then (NaN: never), if users are
-    impatient.
+    ``users``: as the log has them (null: −1), by their number in ``jobs``. ``patience`` has when
+    each job is cancelled if it still waits then (NaN: never), if users are impatient.
     """
 
     arrivals: Arrivals
@@ -61,10 +47,10 @@ class Prepared:
     layout: Layout
     shapes: Shapes
     jobs: Array
+    limits: Array
+    users: Ints
     orders: tuple[Order, ...]
-    places: _Places
     resolved: Resolved
-    cap: Capacity | None
     patience: Floats | None
     t0: float
     seed: SeedSequence
@@ -74,7 +60,7 @@ class Prepared:
     @property
     def longest(self) -> float:
         """The longest time that any job is expected to take."""
-        return self.shapes.options.longest / min(self.machine.rates.rates)
+        return self.shapes.longest / min(self.machine.rates.rates)
 
     @property
     def is_open_ended(self) -> bool:
@@ -87,30 +73,33 @@ class Prepared:
 
     def problem(self, horizon: float) -> Problem:
         """Return the whole problem, with what happens up to ``horizon``."""
-        machine, layout = self.machine, self.layout
-        nodes, steps = layout.nodes, None
+        machine, layout, shapes = self.machine, self.layout, self.shapes
+        nodes = layout.nodes
+        steps: list[Step] = []
         if POWER in layout.shared:
-            steps = self.cap
-            if steps is None or steps.span != (self.t0, horizon):
-                meta = self.arrivals.workload.meta
-                steps = capacity(layout, self.resolved.caps, meta, (self.t0, horizon))
-            nodes = replace(nodes, shared=np.append(nodes.shared[:-1], steps.first))
-        multifactor, shares = None, NO_TIMES
+            meta, number = self.arrivals.workload.meta, len(layout.shared) - 1
+            cap = capacity(layout, self.resolved.caps, meta, (self.t0, horizon))
+            nodes = replace(nodes, shared=np.append(nodes.shared[:-1], cap.first))
+            steps = [(time, number, watts) for time, watts in zip(cap.time, cap.watts, strict=True)]
+        multifactor, shares = None, np.empty(0)
         if layout.has_multifactor:
             multifactor = machine.multifactor or Multifactor()
-            shares = groups.make_shares(self.arrivals.jobs, self.places.users, multifactor)
+            shares = groups.make_shares(self.arrivals.jobs, self.users, multifactor)
         own = own_function(self.orders)
         rule = machine.interruption or Interruption()
         states = () if machine.sleep is None else machine.sleep.states
         return Problem(
             self.t0,
             self.jobs,
-            self.shapes.options,
+            shapes.options,
+            shapes.needs,
+            shapes.demand,
             nodes,
             layout.rules([code for code, _ in self.orders]),
-            self.places.accounts.limits,
+            self.limits,
             self._table(horizon),
-            self._calendar(steps),
+            self.resolved.reservations,
+            steps,
             multifactor,
             shares,
             np.array([(one.timeout, one.delay) for one in states], STATE_OF_SLEEP),
@@ -132,21 +121,6 @@ class Prepared:
             table = draws.merge(table, drawn)
         return table if self.patience is None else draws.with_patience(table, self.patience)
 
-    def _calendar(self, steps: Capacity | None) -> Calendar:
-        width = len(self.layout.resources)
-        kept = [one for one in self.resolved.reservations if one[1] > self.t0]
-        amounts = np.array([one[3] for one in kept], dtype=np.float64).reshape(-1, width)
-        times, watts = (NO_TIMES, NO_TIMES) if steps is None else (steps.time, steps.watts)
-        return Calendar(
-            np.array([one[0] for one in kept], dtype=np.float64),
-            np.array([one[1] for one in kept], dtype=np.float64),
-            np.array([one[2] for one in kept], dtype=np.int64),
-            amounts,
-            times,
-            np.full(times.size, len(self.layout.shared) - 1, np.int64),
-            watts,
-        )
-
 
 def prepare(
     workload: Workload,
@@ -159,10 +133,11 @@ def prepare(
 ) -> Prepared:
     """Prepare a run; what doesn't fit is in ``misfits``, everything else that is wrong raises."""
     arrivals = Arrivals.of(workload, given.initial)
-    jobs = arrivals.jobs
+    log, submit = arrivals.jobs, arrivals.jobs.submissions
+    jobs = make_jobs(len(log), submit=submit)
     layout = _layout(machine, policy, given.events)
     shapes, findings = make_shapes(
-        jobs,
+        log,
         layout,
         policy,
         enforce_limits=enforce_limits,
@@ -170,39 +145,56 @@ def prepare(
         demands=given.demands,
         begun=arrivals.start,
     )
-    shapes = _without_done(shapes, arrivals)
-    links: dict[str, Ints | Floats] = {}
+    if arrivals.before:  # what waiting jobs of the initial state have saved in checkpoints is done
+        runs = np.isfinite(arrivals.start)
+        jobs["start"], jobs["saved"] = arrivals.start, np.where(runs, arrivals.done, 0.0)
+        less = np.where(runs, 0.0, arrivals.done)[shapes.job]
+        for name in ("work", "expect"):
+            shapes.options[name] = np.maximum(shapes.options[name] - less, 0.0)
     if given.dependencies:
-        links["after"], links["think"], missing = dependencies(jobs)
+        jobs["after"], jobs["think"], missing = dependencies(log)
         findings.append(missing)
-    by_clock = links["after"] < 0 if links else np.ones(len(jobs), bool)
-    resolved = Resolved() if given.events is None else resolve(given.events, jobs, layout)
-    submit = jobs.submissions
+    by_clock = jobs["after"] < 0
+    resolved = Resolved() if given.events is None else resolve(given.events, log, layout)
     t0 = float(submit[by_clock][0])
     if given.initial is not None:
         t0 = given.initial.time
-    places, strays = _places(jobs, layout)
+    users, queue, misfits = _assign(jobs, log, layout)
+    limits = groups.open_accounts(jobs, layout.cluster, queue, users.size)
     cap = None
     if POWER in layout.shared:
-        longest = shapes.options.longest / min(machine.rates.rates)
-        cap = capacity(layout, resolved.caps, jobs.meta, (t0, _horizon(submit, t0, longest)))
-    shapes, misfits = _fit(jobs, layout, shapes, places, cap)
+        longest = shapes.longest / min(machine.rates.rates)
+        cap = capacity(layout, resolved.caps, log.meta, (t0, _horizon(submit, t0, longest)))
+    shapes, unfit = fitting(log, layout, shapes, (jobs, limits), cap)
+    misfits += unfit
+    jobs["first_option"], jobs["options"] = shapes.first, shapes.count
+    if machine.queues or machine.user_limits is not None:
+        least = np.minimum.reduceat(shapes.options["procs"], shapes.first)
+        misfits += groups.limit_misfits(log, machine, queue, least)
     dependent = not by_clock.all()
     orders = tuple(order_of(policy, dependent=dependent) for policy in layout.policies)
+    queue_rank, factor = groups.queue_ranks(machine.queues, queue)
+    jobs["rank"] = ranks(jobs, shapes, layout.policies, orders, queue_rank)
+    if layout.has_multifactor:
+        jobs["queue_factor"] = factor
+    if machine.overheads is not None:
+        laws = Overheads.of(machine.overheads)
+        jobs["launch"] = draw_durations(laws.launch, jobs.size, seed, draws.LAUNCH)
+        jobs["completion"] = draw_durations(laws.completion, jobs.size, seed, draws.COMPLETION)
     return Prepared(
         arrivals,
         machine,
         layout,
         shapes,
-        _jobs(arrivals, layout, shapes, places, orders, seed, **links),
+        jobs,
+        limits,
+        users,
         orders,
-        places,
         resolved,
-        cap,
         _patience(given.patience, arrivals, by_clock, seed),
         t0,
         seed,
-        (*strays, *misfits),
+        tuple(misfits),
         tuple(findings),
     )
 
@@ -215,89 +207,22 @@ def _layout(machine: Cluster, policy: Policy, events: Events | None) -> Layout:
     return make_layout(machine, policy, real=real, capped=capped)
 
 
-def _places(jobs: Workload, layout: Layout) -> tuple[_Places, list[Misfit]]:
-    """Return where each job belongs, and the jobs that belong nowhere."""
+def _assign(jobs: Array, log: Workload, layout: Layout) -> tuple[Ints, Ints, list[Misfit]]:
+    """Give jobs partition and user; return users, queues (−1: none), and jobs that are nowhere."""
     cluster = layout.cluster
-    partition, misfits = groups.assign(jobs, "partition", layout.partitions)
-    queue: Ints = np.full(len(jobs), -1)
+    jobs["partition"], misfits = groups.assign(log, "partition", layout.partitions)
+    queue, users = np.full(len(log), -1), np.array([-1])
     if cluster.queues:
-        queue, lost = groups.assign(jobs, "queue", tuple(cluster.queues))
+        queue, lost = groups.assign(log, "queue", tuple(cluster.queues))
         misfits = misfits + lost
-    wanted = groups.limits_users(jobs, cluster) or layout.has_multifactor
-    users = groups.Users.of(jobs, wanted=wanted)
-    accounts = groups.make_accounts(len(jobs), cluster, queue, users)
-    return _Places(partition, queue, users, accounts), misfits
-
-
-def _fit(
-    jobs: Workload, layout: Layout, shapes: Shapes, places: _Places, cap: Capacity | None
-) -> tuple[Shapes, list[Misfit]]:
-    """Keep the options that could ever run; say which jobs have none."""
-    cluster, accounts = layout.cluster, places.accounts
-    limits = (places.partition, accounts.of_job, accounts.limits)
-    shapes, misfits = fitting(jobs, layout, shapes, limits, cap)
-    if cluster.queues or cluster.user_limits is not None:
-        least = np.minimum.reduceat(shapes.options.procs, shapes.first)
-        misfits += groups.limit_misfits(jobs, cluster, places.queue, least)
-    return shapes, misfits
-
-
-def _without_done(shapes: Shapes, arrivals: Arrivals) -> Shapes:
-    """Take away what waiting jobs of the initial state have saved in checkpoints."""
-    if arrivals.before == 0 or not arrivals.done.any():
-        return shapes
-    saved = np.where(np.isnan(arrivals.start), arrivals.done, 0.0)
-    old, less = shapes.options, saved[shapes.job]
-    options = replace(
-        old, work=np.maximum(old.work - less, 0.0), expect=np.maximum(old.expect - less, 0.0)
-    )
-    return replace(shapes, options=options)
+    if groups.limits_users(log, cluster) or layout.has_multifactor:
+        jobs["user"], users = groups.numbered(log.table["user"])
+    return users, queue, misfits
 
 
 def _horizon(submit: Floats, t0: float, longest: float) -> float:
     last = max(float(submit[-1]), t0)
     return last + max(4 * longest, 0.25 * (last - t0), 2 * DAY)
-
-
-def _jobs(
-    arrivals: Arrivals,
-    layout: Layout,
-    shapes: Shapes,
-    places: _Places,
-    orders: Sequence[Order],
-    seed: SeedSequence,
-    **links: Ints | Floats,
-) -> Array:
-    submit = arrivals.jobs.submissions
-    first = shapes.first
-
-    def columns() -> Columns:
-        shape = shapes.options
-        return Columns(submit, shape.work[first], shape.expect[first], shape.procs[first])
-
-    queue_rank, factor = groups.queue_ranks(layout.cluster.queues, places.queue)
-    jobs = make_jobs(
-        submit.size,
-        submit=submit,
-        partition=places.partition,
-        rank=ranks(layout.policies, orders, places.partition, queue_rank, columns),
-        first_option=first,
-        options=shapes.count,
-        **links,
-    )
-    if arrivals.before:
-        jobs["start"] = arrivals.start
-        jobs["saved"] = np.where(np.isnan(arrivals.start), 0.0, arrivals.done)
-    if layout.has_multifactor:
-        jobs["user"], jobs["queue_factor"] = places.users.of_job, factor
-    if places.accounts.limits.size > 1:
-        for number, of_job in enumerate(places.accounts.of_job.T, start=1):
-            jobs[f"limit_{number}"] = of_job
-    if layout.cluster.overheads is not None:
-        laws = Overheads.of(layout.cluster.overheads)
-        jobs["launch"] = draw_durations(laws.launch, jobs.size, seed, draws.LAUNCH)
-        jobs["completion"] = draw_durations(laws.completion, jobs.size, seed, draws.COMPLETION)
-    return jobs
 
 
 def _patience(

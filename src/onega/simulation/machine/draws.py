@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.random import Generator, SeedSequence
 
 from onega.core.errors import SimulationError
 from onega.core.machine.faults import Failures
 from onega.core.rng import child, generator
-from onega.core.types import Array, Floats, Ints
+from onega.core.types import Array, Floats
 from onega.core.units import humanise_seconds
 from onega.kernels.machine.codes import DRAIN, FAIL, LEAVE, RETURN
 from onega.kernels.machine.state import EVENT
@@ -29,33 +26,27 @@ MOST_OUTAGES = 5_000_000
 """Failures of one run: more, and the laws are in another unit than the log."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outages:
-    """When nodes fail and return, by node and time."""
-
-    node: Ints
-    fail: Floats
-    back: Floats
-
-
 def draw_failures(
     failures: Failures, nodes: int, span: tuple[float, float], seed: SeedSequence
-) -> Outages:
+) -> Array:
     """Draw when each node fails and returns, from the first instant of ``span`` to its last.
 
     Every node is new at the beginning. A failure within the span comes with its return, even
-    beyond it: nothing stays down for ever.
+    beyond it: nothing stays down for ever. The events are by node and time.
     """
-    found: list[tuple[Ints, Floats, Floats]] = []
+    found: list[Array] = []
     count = 0
     for first in range(0, nodes, GROUP):
         some = min(GROUP, nodes - first)
         rng = generator(child(seed, FAILURES, first // GROUP))
         times = _group_times(failures, some, span, rng, MOST_OUTAGES - count)
         node, number = np.nonzero(times[:, ::2] <= span[1])
-        found.append((first + node, times[node, 2 * number], times[node, 2 * number + 1]))
+        pairs = np.zeros((node.size, 2), EVENT)
+        pairs["time"] = times.reshape(some, -1, 2)[node, number]
+        pairs["code"], pairs["job"], pairs["node"] = (FAIL, RETURN), -1, first + node[:, None]
+        found.append(pairs)
         count += node.size
-    return Outages(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+    return np.concatenate(found).ravel()
 
 
 def _group_times(
@@ -86,40 +77,35 @@ def _group_times(
     return np.concatenate(found, axis=1)
 
 
-def merge(table: Array, drawn: Outages) -> Array:
+def merge(table: Array, drawn: Array) -> Array:
     """Put a table's events and drawn failures together, by time and then in this order.
 
     A node is down while either says so; a node that was drained still is when it comes back from
     a failure that was drawn.
     """
-    both = np.isin(table["node"], drawn.node)
-    clear = ~np.isin(drawn.node, table["node"][both])
-    node = drawn.node[clear].repeat(2)
-    outages = np.zeros(node.size, EVENT)
-    outages["time"] = np.column_stack([drawn.fail[clear], drawn.back[clear]]).ravel()
-    outages["code"] = np.tile([FAIL, RETURN], node.size // 2)
-    outages["job"], outages["node"] = -1, node
-    parts, place = [table[~both], outages], [np.flatnonzero(~both), table.size + node]
+    both = np.isin(table["node"], drawn["node"])
+    clear = drawn.compress(~np.isin(drawn["node"], table["node"][both]))
+    parts, place = [table[~both], clear], [np.flatnonzero(~both), table.size + clear["node"]]
     for one in np.unique(table["node"][both]).tolist():
-        rows, mine = np.flatnonzero(table["node"] == one), drawn.node == one
-        steps = [(table["time"][row], int(row), int(table["code"][row]), True) for row in rows]
-        pairs = zip(drawn.fail[mine], drawn.back[mine], strict=True)
-        found = _merged_node(steps, pairs, table.size + one)
+        steps = [
+            (time, row, code, True)
+            for row, (time, code, _, node) in enumerate(table.tolist())
+            if node == one
+        ]
+        mine = drawn.compress(drawn["node"] == one).tolist()
+        steps += [(time, table.size + one, code, False) for time, code, _, _ in mine]
+        found = _merged_node(steps)
         parts.append(np.array([(time, code, -1, one) for time, _, code in found], EVENT))
         place.append(np.array([at for _, at, _ in found], np.int64))
     merged = np.concatenate(parts)
-    return merged[np.lexsort((np.concatenate(place), merged["time"]))]
+    return merged.take(np.lexsort((np.concatenate(place), merged["time"])))
 
 
-def _merged_node(
-    steps: list[tuple[float, int, int, bool]], drawn: Iterable[tuple[float, float]], later: int
-) -> list[tuple[float, int, int]]:
+def _merged_node(steps: list[tuple[float, int, int, bool]]) -> list[tuple[float, int, int]]:
     """Follow one node that both the table and the draws speak of: time, place, code.
 
-    ``steps`` has time, place, code of the table's events, and that they are the table's.
+    ``steps`` has time, place and code of the events, and whether they are the table's.
     """
-    for fail, back in drawn:
-        steps += [(fail, later, FAIL, False), (back, later, RETURN, False)]
     said, broken, drained = False, False, False
     result: list[tuple[float, int, int]] = []
     for time, place, code, from_table in sorted(steps, key=lambda one: one[:2]):
@@ -148,8 +134,6 @@ def with_patience(table: Array, due: Floats) -> Array:
     """
     job = np.flatnonzero(~np.isnan(due))
     events = np.zeros(table.size + job.size, EVENT)
-    order = stable_order(np.concatenate([table["time"], due[job]]))
-    for name, values in (("time", due[job]), ("code", LEAVE), ("job", job), ("node", -1)):
-        both = np.concatenate([table[name], np.broadcast_to(values, job.size)])
-        events[name] = both[order]
-    return events
+    events[: table.size], left = table, events[table.size :]
+    left["time"], left["code"], left["job"], left["node"] = due[job], LEAVE, job, -1
+    return events.take(stable_order(events["time"]))

@@ -11,10 +11,10 @@ import numpy as np
 
 from onega.core.machine.events import OF_JOBS, Events
 from onega.core.machine.nodes import numbers
-from onega.core.types import Floats
 from onega.core.workload.workload import Workload
 from onega.kernels.machine import codes
 from onega.simulation.machine.layout import Layout
+from onega.simulation.machine.problem import Reservation
 from onega.simulation.machine.shapes import row_of_job
 
 CODES = {
@@ -28,9 +28,6 @@ CODES = {
 
 Entry = tuple[float, int, int, int]
 """Time, code, row of a job (−1: none), node (−1: none)."""
-
-Reservation = tuple[float, float, int, Floats]
-"""Begin, end, node, what is withheld of it."""
 
 
 def needs_nodes(events: Events) -> bool:

@@ -54,7 +54,7 @@ def fitting(
     workload: Workload,
     layout: Layout,
     shapes: Shapes,
-    places: tuple[Ints, Ints, Array],
+    accounts: tuple[Array, Array],
     power: Capacity | None,
 ) -> tuple[Shapes, list[Misfit]]:
     """Keep the options that could run on an empty machine; say which jobs are left without any.
@@ -63,27 +63,28 @@ def fitting(
     ----------
     workload, layout, shapes
         Jobs, machine, options.
-    places
-        Partition of each job, limits of each job, and the limits.
+    accounts
+        Jobs (``JOB``), with partitions (−1: none, and not asked) and limits, and the limits.
     power
         The power cap, if there is one.
     """
-    partition, accounts, limits = places
+    jobs, limits = accounts
+    partition, options = jobs["partition"], shapes.options
     most = np.array(layout.nodes.shared)
     if power is not None:
         most[-1] = power.most
     at = partition[shapes.job]
-    room = _room(shapes.options.chunk, layout, at)
-    on_nodes = np.asarray((room >= shapes.options.chunks) | (at < 0))
+    room = _room(shapes.needs, layout).take(at * len(shapes.needs) + options["chunk"])
+    on_nodes = np.asarray(room >= options["chunks"])
     shared = np.ones(at.size, bool)
     if power is not None:
         shared &= _fits_for_long(shapes, layout, power)
     for number, limit in enumerate(most):
-        shared &= shapes.options.demand[:, number] <= limit
+        shared &= shapes.demand[:, number] <= limit
     keeps = on_nodes & shared
     if limits.size > 1:
-        for column in accounts.T:
-            keeps &= shapes.options.procs <= limits["procs"][column[shapes.job]]
+        for name in ("limit_1", "limit_2", "limit_3"):
+            keeps &= options["procs"] <= limits["procs"][jobs[name][shapes.job]]
     if keeps.all():
         return shapes, []
     misfits = [
@@ -95,41 +96,30 @@ def fitting(
     return shapes.kept(keeps | hopeless), misfits
 
 
-def _room(chunk: Floats, layout: Layout, partition: Ints) -> Floats:
-    """Return how many chunks of each kind an empty partition takes.
+def _room(needs: Floats, layout: Layout) -> Floats:
+    """Return how many chunks of each kind the empty partitions take (partitions × kinds).
 
-    The number of chunks that a node takes is min_k ⌊capacity / chunk⌋; nodes add up.
+    The number of chunks that a node takes is min_k ⌊capacity / need⌋; nodes add up. The last row is
+    of jobs without a partition: there is no lack of room.
     """
-    room = np.zeros(len(chunk))
+    room = np.zeros((len(layout.partitions) + 1, len(needs)))
+    room[-1] = np.inf
     for capacity, owner, count in zip(*layout.groups, strict=True):
-        each = np.floor(capacity[0] / chunk[:, 0])
-        for k in range(1, capacity.size):
-            need = chunk[:, k]
-            some = np.full(need.size, np.inf)
-            np.divide(capacity[k], need, out=some, where=need > 0)
-            each = np.minimum(each, np.floor(some, out=some))
-        each *= count
-        room += each if len(layout.partitions) == 1 else np.where(partition == owner, each, 0.0)
+        each = np.full(needs.shape, np.inf)
+        np.divide(capacity, needs, out=each, where=needs > 0)
+        room[owner] += np.floor(each).min(axis=1) * count
     return room
 
 
 def _fits_for_long(shapes: Shapes, layout: Layout, cap: Capacity) -> Flags:
     """Tell which options the cap leaves enough power for as long as they are expected to take."""
-    demand = shapes.options.demand[:, -1]
-    expect = shapes.options.expect / max(layout.cluster.rates.rates)
+    demand = shapes.demand[:, -1]
+    expect = shapes.options["expect"] / max(layout.cluster.rates.rates)
     fits = np.zeros(demand.size, bool)
-    for level, longest in _levels(layout, cap):
-        fits |= (demand <= level) & (expect <= longest)
-    return fits
-
-
-def _levels(layout: Layout, cap: Capacity) -> Iterator[tuple[float, float]]:
-    """Yield the levels of the cap from the lowest, and for how long there is so much at most."""
-    end = cap.span[1]
-    if not getattr(layout.cluster.power_cap, "daily", False):
-        end = np.inf
+    end = cap.span[1] if getattr(layout.cluster.power_cap, "daily", False) else np.inf
     for level in np.unique(np.append(cap.watts, cap.first)).tolist():
-        yield level, cap.longest(level, end)
+        fits |= (demand <= level) & (expect <= cap.longest(level, end))
+    return fits
 
 
 def _explain_nodes(
@@ -144,12 +134,12 @@ def _explain_nodes(
     shapes, fits
         Options, and which of them fit.
     """
-    first = shapes.first
+    options = shapes.options.take(shapes.first)
     unfit = np.flatnonzero((np.bincount(shapes.job, fits, len(workload)) == 0) & (partition >= 0))
     if unfit.size == 0:
         return
     capacity, owner, count = layout.groups
-    procs, chunk = shapes.options.procs[first], shapes.options.chunk[first]
+    procs, chunk = options["procs"], shapes.needs[options["chunk"]]
     for number, one in enumerate(layout.partitions):
         left = unfit[partition[unfit] == number]
         mine = owner == number
@@ -173,7 +163,7 @@ def _explain_nodes(
         if left.size:
             why = (
                 f"the nodes of {where} don't have what they need, all together: the first needs "
-                f"{shapes.options.chunks[first][left[0]]:,} × "
+                f"{options['chunks'][left[0]]:,} × "
                 f"({_amounts(layout.resources, chunk[left[0]])}), a node has at most "
                 f"({_amounts(layout.resources, capacity[mine].max(axis=0))}), nodes: "
                 f"{count[mine].sum():,}"
@@ -203,7 +193,7 @@ def _explain_shared(
     unfit = np.flatnonzero(np.bincount(shapes.job, fits, len(workload)) == 0)
     for number, name in enumerate(layout.shared):
         least = np.full(len(workload), np.inf)
-        np.minimum.at(least, shapes.job, shapes.options.demand[:, number])
+        np.minimum.at(least, shapes.job, shapes.demand[:, number])
         over = np.flatnonzero(least > most[number])
         if over.size and name == POWER:
             watts = layout.idle_watts + float(least[over[0]])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -88,33 +87,12 @@ def numbered(values: pl.Series) -> tuple[Ints, Ints]:
     return number if there.all() else (np.cumsum(there) - 1)[number], names
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Users:
-    """The number of each job's user, and the users as the log has them (null: −1)."""
+def open_accounts(jobs: Array, cluster: Cluster, queue: Ints, people: int) -> Array:
+    """Let jobs count against limits of queues, of users, and of users within queues; return these.
 
-    of_job: Ints
-    names: Ints
-
-    @classmethod
-    def of(cls, workload: Workload, *, wanted: bool) -> Users:
-        """Find a workload's users where they matter; else all jobs are of one."""
-        if wanted:
-            return cls(*numbered(workload.table["user"]))
-        return cls(np.zeros(len(workload), np.int64), np.array([-1]))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Accounts:
-    """(jobs × 3) limits that each job counts against (0: none), and the limits (``LIMIT``)."""
-
-    of_job: Ints
-    limits: Array
-
-
-def make_accounts(jobs: int, cluster: Cluster, queue: Ints, users: Users) -> Accounts:
-    """Make accounts of queues, of users, and of users within queues."""
-    queues, people = cluster.queues, users.names.size
-    of_job = np.zeros((jobs, 3), np.int64)
+    ``jobs`` (``JOB``) are of so many ``people``.
+    """
+    queues = cluster.queues
     limits: list[tuple[int, int]] = []
 
     def opened(most_jobs: int | None, most_procs: int | None, members: int) -> int:
@@ -127,15 +105,15 @@ def make_accounts(jobs: int, cluster: Cluster, queue: Ints, users: Users) -> Acc
 
     if queues:
         whole = [opened(one.max_jobs, one.max_procs, 1) for one in queues]
-        of_job[:, 0] = np.array(whole)[queue]
+        jobs["limit_1"] = np.array(whole)[queue]
         each = [opened(one.max_jobs_per_user, one.max_procs_per_user, people) for one in queues]
         first = np.array(each)[queue]
-        of_job[:, 2] = np.where(first > 0, first + users.of_job, 0)
+        jobs["limit_3"] = np.where(first > 0, first + jobs["user"], 0)
     if cluster.user_limits is not None:
         theirs = opened(cluster.user_limits.max_jobs, cluster.user_limits.max_procs, people)
         if theirs > 0:
-            of_job[:, 1] = theirs + users.of_job
-    return Accounts(of_job, make_limits(limits))
+            jobs["limit_2"] = theirs + jobs["user"]
+    return make_limits(limits)
 
 
 def limits_users(workload: Workload, cluster: Cluster) -> bool:
@@ -184,14 +162,14 @@ def _share_of(shares: Mapping[str, float], workload: Workload, user: int) -> flo
     return shares.get(str(user), 1.0) if named is None else named
 
 
-def make_shares(workload: Workload, users: Users, weights: Multifactor) -> Floats:
+def make_shares(workload: Workload, users: Ints, weights: Multifactor) -> Floats:
     """Return the shares of the workload's users, which add up to 1."""
     if weights.fair_share and not workload.has("user"):
         raise SimulationError(
             "fair-share needs users, and the log doesn't say who they are; "
             "set fair_share = 0 in the cluster's multifactor"
         )
-    shares = np.ones(users.names.size)
+    shares = np.ones(users.size)
     if weights.shares:
-        shares = np.array([_share_of(weights.shares, workload, user) for user in users.names])
+        shares = np.array([_share_of(weights.shares, workload, user) for user in users])
     return np.asarray(shares / shares.sum())

@@ -108,7 +108,8 @@ def make_layout(cluster: Cluster, policy: Policy, *, real: bool, capped: bool) -
         Whether there is a power cap.
     """
     groups = tuple(cluster.nodes)
-    partitions = tuple(cluster.partitions) or (_everything(cluster),)
+    everything = Partition("machine", procs=cluster.procs, default=True)
+    partitions = tuple(cluster.partitions) or (everything,)
     if real and not groups:
         groups = (NodeGroup(cluster.procs),)
     if not groups:
@@ -116,7 +117,7 @@ def make_layout(cluster: Cluster, policy: Policy, *, real: bool, capped: bool) -
         owner = np.arange(len(partitions))
         capacity = np.array([[float(one.procs or 0)] for one in partitions])
     else:
-        names = _resource_names(groups)
+        names = tuple(dict.fromkeys(name for group in groups for name in group.amounts))
         owner = _owners(partitions, sum(group.count for group in groups))
         capacity = np.repeat(
             [[group.amounts.get(name, 0.0) for name in names] for group in groups],
@@ -136,15 +137,6 @@ def make_layout(cluster: Cluster, policy: Policy, *, real: bool, capped: bool) -
     )
     nodes = Nodes(not groups, owner, np.array(capacity, dtype=np.float64), amounts)
     return Layout(cluster, names, shared, nodes, partitions, chosen)
-
-
-def _everything(cluster: Cluster) -> Partition:
-    """Return the one partition of a machine that has none."""
-    return Partition("machine", procs=cluster.procs, default=True)
-
-
-def _resource_names(groups: tuple[NodeGroup, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for group in groups for name in group.amounts))
 
 
 def _owners(partitions: tuple[Partition, ...], count: int) -> Ints:

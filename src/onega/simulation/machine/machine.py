@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import polars as pl
 
 from onega.core.errors import SimulationError
 from onega.core.machine.cluster import Cluster
@@ -19,7 +18,7 @@ from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.machine.build import Prepared, prepare
 from onega.simulation.machine.fit import Misfit
 from onega.simulation.machine.problem import Outcome, Problem
-from onega.simulation.machine.result import make_schedule
+from onega.simulation.machine.result import as_shaped, make_schedule
 from onega.simulation.machine.run import run
 
 LONGEST_HORIZON = 64
@@ -41,14 +40,15 @@ def simulate_detailed(
     prepared = prepare(workload, machine, policy, given, enforce_limits=enforce_limits, seed=seed)
     for misfit in prepared.misfits:
         raise misfit.error(len(prepared.arrivals.jobs))
+    arrivals = prepared.arrivals
     problem, outcome = _run_to_the_end(prepared, progress)
     how = f"rate control={machine.rates.kind}, enforce_limits={enforce_limits}"
     what = "detailed machine, ties=instant"
     return make_schedule(
-        prepared.arrivals.workload if given.moldable is None else _as_shaped(prepared),
+        arrivals.workload if given.moldable is None else as_shaped(arrivals, problem),
         machine,
         policy,
-        (problem, outcome, prepared.arrivals.by_arrival),
+        (problem, outcome, arrivals.by_arrival),
         provenance=(
             f"simulated: {policy}, knowledge={policy.knowledge}, {what}, {how}",
             f"rng={describe_seed(seed)}",
@@ -84,7 +84,7 @@ def _run_to_the_end(
             return problem, outcome
         last = float(np.fmax.reduce(outcome.end))
         known = horizon
-        if problem.calendar.step_time.size:
+        if problem.steps:
             known -= 2 * prepared.longest  # what the scheduler sees ahead of the last end
         if not last > known:
             return problem, outcome
@@ -96,30 +96,3 @@ def _run_to_the_end(
                 jobs=prepared.arrivals.jobs.table["job"].gather(late).to_list(),
             )
         horizon = prepared.t0 + 2 * (horizon - prepared.t0)
-
-
-def _as_shaped(prepared: Prepared) -> Workload:
-    """Give jobs for which a single shape is left that shape; the run tells those of the others."""
-    arrivals, options = prepared.arrivals, prepared.shapes.options
-    single = np.flatnonzero((prepared.jobs["options"] == 1) & (arrivals.done == 0))
-    shape = prepared.jobs["first_option"][single]
-    procs, runtime, estimate = (
-        arrivals.jobs.column(name)[single] for name in ("procs", "runtime", "estimate")
-    )
-    own = np.where(options.limited[shape], estimate, runtime)
-    other = (options.procs[shape] != procs) | (options.work[shape] != own)
-    if not other.any():
-        return arrivals.workload
-    row, shape = arrivals.row_of(single[other]), shape[other]
-    columns = []
-    for name, values in (
-        ("procs", options.procs),
-        ("runtime", options.work),
-        ("estimate", options.expect),
-    ):
-        if arrivals.workload.has(name):
-            changed = np.array(arrivals.workload.column(name))
-            known = np.isfinite(changed[row])  # a job without an estimate gets none
-            changed[row[known]] = values[shape[known]]
-            columns.append(pl.Series(name, changed, nan_to_null=True))
-    return arrivals.workload.with_columns(*columns, note="shapes of moldable jobs")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from onega.core.types import Array, Floats, Ints
+from onega.core.types import Array, Floats
 from onega.kernels.machine import codes, state
-from onega.kernels.machine.state import Logs, Machine, Planned, Tables
+from onega.kernels.machine.state import Logs, Machine
 from onega.kernels.pool.engine import DUE, SWITCH
 from onega.kernels.structures.heap import make_heap
-from onega.simulation.machine.problem import Calendar, Outcome, Problem
+from onega.simulation.machine.problem import Outcome, Problem
 from onega.simulation.pool.setup import CONTROL_CODES, make_levels
 
 LOG_ROOM = 1 << 14
 """Lines of the logs at first, beside those that every job writes; they grow as needed."""
 
 PLAN_ROOM = 256
-"""Reservations that a plan has space for at first."""
+"""Pieces of jobs and reservations on nodes that there is space for at first."""
 
 
 def make_machine(problem: Problem) -> Machine:
@@ -38,44 +38,54 @@ class _Layout:
         self.places[self.numbers] = np.arange(self.numbers.size)
         self.hosts = problem.nodes.partition[self.numbers]
         self.capacity = _floats(problem.nodes.capacity[self.numbers])
-        self.needs, self.chunk = _kinds(problem.options.chunk)
 
     def machine(self) -> Machine:
         problem = self.problem
-        pieces = self._pieces()
-        running = min(self.jobs, pieces) + 1
-        pieces = max(pieces, running)
-        clock, rules = self._clock(), self._rules()
+        clock, rules, nodes = self._clock(), self._rules(), self.hosts.size
         partitions, idle = self._partitions()
-        slots = np.zeros(running, state.SLOT)
-        slots["spare"] = np.arange(running)
-        links = np.zeros(pieces + self.hosts.size + PLAN_ROOM, state.LINK)
+        calendar, booked = self._calendar()
+        events = _copied(problem.events)
+        events["node"] = self._place_of(events["node"])
+        dips = calendar.size + nodes + problem.nodes.shared.size + PLAN_ROOM
+        # What one instant may take of the logs.
+        lines = 6 * self.jobs + 2 * nodes + events.size + calendar.size + 16
+        stretches = 8 * nodes + 4 * (self.jobs + idle.size) + 16
+        rules["lines"], rules["stretches"] = lines, stretches
+        begun = int(problem.options["chunks"][problem.jobs["first_option"][problem.begun]].sum())
+        links = np.zeros(begun + nodes + PLAN_ROOM, state.LINK)
         links["spare"] = np.arange(links.size)
-        clock["spare_slot"], clock["spare_link"] = running, links.size
-        dependents = self.jobs if problem.followers.size else 0
+        clock["spare_link"] = links.size
         return Machine(
             clock=clock,
             rules=rules,
             jobs=self._jobs(),
-            options=self._options(),
-            needs=self.needs,
-            demand=_floats(problem.options.demand),
+            options=problem.options,
+            needs=problem.needs,
+            demand=_floats(problem.demand),
             partitions=partitions,
             queue=np.zeros(self.jobs + 2 * self.parts, state.WAITING),
             nodes=self._nodes(),
             free=self.capacity.copy(),
             capacity=self.capacity,
             resources=self._resources(),
-            slots=slots,
             links=links,
-            ends=np.zeros(running + 1, state.END),
-            due=np.zeros(running + 1, DUE),
-            work=make_heap(running),
-            known=make_heap(running),
-            time=make_heap(running),
-            later=make_heap(dependents),
-            tables=self._tables(),
-            planned=self._planned(),
+            ends=np.zeros(self.jobs + 1, state.END),
+            due=np.zeros(self.jobs, DUE),
+            work=make_heap(self.jobs),
+            known=make_heap(self.jobs),
+            time=make_heap(self.jobs),
+            dependents=make_heap(self.jobs),
+            events=events,
+            calendar=calendar,
+            booked=booked,
+            draws=problem.draws,
+            plan=self._plan(),
+            changes=np.zeros(calendar.size + 2 + PLAN_ROOM, state.CHANGE),
+            dips=np.zeros(dips, state.DIP),
+            dip_free=np.zeros((dips, self.capacity.shape[1])),
+            later=self.capacity.copy(),
+            counted=np.zeros(self.parts * len(problem.needs), state.COUNTED),
+            found=np.zeros(nodes + 1, state.FOUND),
             users=self._users(),
             limits=problem.limits.copy(),
             sleep=problem.sleep,
@@ -83,19 +93,11 @@ class _Layout:
             levels=make_levels(problem.rates),
             logs=Logs(
                 np.empty(LOG_ROOM + 2 * self.jobs, state.ATTEMPT),
-                np.empty(LOG_ROOM + 4 * self.jobs, state.LOGGED),
-                np.empty(LOG_ROOM + 4 * self.jobs, state.STRETCH),
+                np.empty(LOG_ROOM + 4 * self.jobs + lines, state.LOGGED),
+                np.empty(LOG_ROOM + 4 * self.jobs + stretches, state.STRETCH),
                 np.empty(LOG_ROOM, SWITCH),
             ),
         )
-
-    def _pieces(self) -> int:
-        """Return a bound on the pieces in which running jobs may lie on nodes."""
-        most = self.jobs * max(1, int(np.bincount(self.hosts).max()))
-        for k, least in enumerate(self.needs.min(axis=0)):
-            if least > 0:
-                most = min(most, int(np.floor(self.capacity[:, k] / least).sum()))
-        return most + 1
 
     def _clock(self) -> Array:
         problem = self.problem
@@ -156,15 +158,6 @@ class _Layout:
             jobs["child"][parent] = row
         return jobs
 
-    def _options(self) -> Array:
-        given = self.problem.options
-        options = np.zeros(given.procs.size, state.OPTION)
-        for name in ("procs", "chunks", "work", "expect", "limited"):
-            options[name] = getattr(given, name)
-        options["chunk"] = self.chunk
-        options["cores"] = given.chunks * self.needs[self.chunk, 0]
-        return options
-
     def _partitions(self) -> tuple[Array, Array]:
         """Lay out partitions, and the stacks of idle processors of pools."""
         problem = self.problem
@@ -200,52 +193,30 @@ class _Layout:
         resources["dips"] = -1
         return resources
 
-    def _tables(self) -> Tables:
-        events = _copied(self.problem.events)
-        events["node"] = self._place_of(events["node"])
-        return Tables(events, *self._calendar(self.problem.calendar), self.problem.draws)
-
-    def _calendar(self, given: Calendar) -> tuple[Array, Floats]:
+    def _calendar(self) -> tuple[Array, Floats]:
         """Put ends, begins and steps, in this order, into the order of time, with amounts."""
-        t0 = self.problem.t0
-        real = np.flatnonzero(given.end > np.maximum(given.begin, t0))
-        ends = np.zeros(real.size, state.DATED)
-        ends["node"], ends["resource"] = self._place_of(given.node[real]), -1
-        begins = ends.copy()
-        ends["time"], ends["sign"] = given.end[real], 1.0
-        begins["time"], begins["sign"] = given.begin[real], -1.0
-        steps = np.zeros(given.step_time.size, state.DATED)
-        steps["time"], steps["capacity"], steps["node"] = given.step_time, given.step_capacity, -1
-        steps["resource"] = given.step_resource
-        amount = given.amount[real]
-        none = np.zeros((steps.size, amount.shape[1]))
-        everything = np.concatenate([ends, begins, steps])
-        everything["time"] = np.maximum(everything["time"], t0)
-        order = np.argsort(everything["time"], kind="stable")
-        return everything[order], _floats(np.concatenate([amount, amount, none])[order])
+        problem = self.problem
+        real = [one for one in problem.reservations if one[1] > max(one[0], problem.t0)]
+        rows = [(end, self.places[n], 1.0, -1, 0.0) for _, end, n, _ in real]
+        rows += [(begin, self.places[n], -1.0, -1, 0.0) for begin, _, n, _ in real]
+        rows += [(time, -1, 0.0, resource, capacity) for time, resource, capacity in problem.steps]
+        calendar = np.array(rows, state.DATED)
+        calendar["time"] = np.maximum(calendar["time"], problem.t0)
+        booked = np.zeros((calendar.size, self.capacity.shape[1]))
+        if real:
+            booked[: 2 * len(real)] = np.tile([amount for *_, amount in real], (2, 1))
+        order = np.argsort(calendar["time"], kind="stable")
+        return calendar[order], booked[order]
 
     def _place_of(self, numbers: Array) -> Array:
         """Return where nodes stand here; −1 stays."""
         return np.where(numbers >= 0, self.places[np.maximum(numbers, 0)], -1)
 
-    def _planned(self) -> Planned:
-        problem, nodes = self.problem, self.hosts.size
-        rows = 2 * problem.calendar.begin.size + problem.calendar.step_time.size
-        dips = rows + nodes + problem.nodes.shared.size + PLAN_ROOM
-        counted = np.zeros(self.parts * len(self.needs), state.COUNTED)
-        counted["plan"] = -1
+    def _plan(self) -> Array:
+        """Lay out a plan that has to be made anew; its number is none of those counted."""
         plan = np.zeros(1, state.PLAN)
-        plan["stale"] = 1
-        plan["first"] = np.inf
-        return Planned(
-            plan,
-            np.zeros(rows + 2 + PLAN_ROOM, state.CHANGE),
-            np.zeros(dips, state.DIP),
-            np.zeros((dips, self.capacity.shape[1])),
-            counted,
-            self.capacity.copy(),
-            np.zeros(nodes + 1, state.FOUND),
-        )
+        plan["stale"], plan["first"] = 1, np.inf
+        return plan
 
     def _users(self) -> Array:
         users = np.zeros(self.problem.shares.size, state.USER)
@@ -262,18 +233,6 @@ def _floats(values: npt.ArrayLike) -> Floats:
     return np.array(values, np.float64, order="C")
 
 
-def _kinds(chunk: Floats) -> tuple[Floats, Ints | int]:
-    """Return the different rows, and which one each option has."""
-    if all((column == column[0]).all() for column in chunk.T):
-        return _floats(chunk[:1]), 0
-    kind: Ints = np.zeros(len(chunk), np.int64)
-    for column in chunk.T:
-        values, number = np.unique(column, return_inverse=True)
-        kind = np.unique(kind * values.size + number.ravel(), return_inverse=True)[1].ravel()
-    first = np.unique(kind, return_index=True)[1]
-    return _floats(chunk[first]), kind
-
-
 def with_longer_logs(machine: Machine) -> Machine:
     """Return the same machine with twice the room in its logs."""
     return machine._replace(logs=Logs(*(_doubled(log) for log in machine.logs)))
@@ -281,17 +240,16 @@ def with_longer_logs(machine: Machine) -> Machine:
 
 def with_larger_plan(machine: Machine) -> Machine:
     """Return the same machine with twice the space for reservations."""
-    planned, links, clock = machine.planned, machine.links, machine.clock[0]
-    planned = planned._replace(
-        changes=_doubled(planned.changes),
-        dips=_doubled(planned.dips),
-        amounts=_doubled(planned.amounts),
-    )
-    spare, old = int(clock["spare_link"]), links.size
-    links = _doubled(links)
+    clock, old = machine.clock[0], machine.links.size
+    spare, links = int(clock["spare_link"]), _doubled(machine.links)
     links["spare"][spare : spare + old] = np.arange(old, 2 * old)
     clock["spare_link"] = spare + old
-    return machine._replace(planned=planned, links=links)
+    return machine._replace(
+        links=links,
+        changes=_doubled(machine.changes),
+        dips=_doubled(machine.dips),
+        dip_free=_doubled(machine.dip_free),
+    )
 
 
 def _doubled(array: Array) -> Array:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from onega.core.errors import SimulationError
 from onega.core.policy import MULTIFACTOR, KeyFunction, Policy, Priority
-from onega.core.types import Floats, Ints
+from onega.core.types import Array, Floats, Ints
 from onega.core.workload.report import Finding
 from onega.core.workload.workload import Workload
 from onega.kernels.machine import codes
 from onega.kernels.pool.records import Columns
-from onega.simulation.machine.shapes import row_of_job
+from onega.simulation.machine.shapes import Shapes, row_of_job
 from onega.simulation.pool.setup import stable_order
 from onega.simulation.priority import static_keys
 
@@ -67,35 +67,33 @@ def own_function(orders: Sequence[Order]) -> KeyFunction | None:
 
 
 def ranks(
-    policies: Sequence[Policy],
-    orders: Sequence[Order],
-    partition: Ints,
-    queue_rank: Ints,
-    columns: Callable[[], Columns],
+    jobs: Array, shapes: Shapes, policies: Sequence[Policy], orders: Sequence[Order], queues: Ints
 ) -> Ints:
     """Return each job's place in the fixed order of its partition: queue, key, arrival.
 
-    Where the key depends on the time it is that of the queue. First come, first served asks for no
-    ``columns``.
+    Where the key depends on the time it is that of the queue. ``jobs`` (``JOB``) have partitions;
+    ``queues`` are the ranks of theirs.
     """
     static = [number for number, (code, _) in enumerate(orders) if code == codes.STATIC]
     if not static:
-        return queue_rank
-    place = order = np.arange(partition.size)
+        return queues
+    partition, place = jobs["partition"], np.arange(jobs.size)
+    order = place
     if any(policies[number].order != "fcfs" for number in static):
-        known, key = columns(), np.zeros(partition.size)
+        columns = (shapes.options[name][shapes.first] for name in ("work", "expect", "procs"))
+        known, key = Columns(jobs["submit"].copy(), *columns), np.zeros(jobs.size)
         for number in static:
             fixed = static_keys(policies[number], known)
             if fixed is not None:
                 inside = partition == number
                 key[inside] = fixed[inside]
         order = stable_order(key)
-    if queue_rank.any():
-        order = order[stable_order(queue_rank[order])]
+    if queues.any():
+        order = order[stable_order(queues[order])]
     rank = np.empty_like(place)
     rank[order] = place
     if len(static) < len(orders):
-        rank = np.where(np.isin(partition, static), rank, queue_rank)
+        rank = np.where(np.isin(partition, static), rank, queues)
     return rank
 
 

@@ -17,19 +17,26 @@ import numpy as np
 from onega.core.machine.cluster import RateControl
 from onega.core.machine.queues import Multifactor
 from onega.core.policy import KeyFunction
-from onega.core.types import Array, Flags, Floats, Ints
+from onega.core.types import Array, Floats, Ints
 from onega.kernels.machine.codes import UNSTARTED
-from onega.kernels.machine.state import JOB, LIMIT
+from onega.kernels.machine.state import JOB, LIMIT, OPTION
 
 NO_LIMIT = 2**62
+
+Reservation = tuple[float, float, int, Floats]
+"""Begin, end, node, what is withheld of each of its resources."""
+
+Step = tuple[float, int, float]
+"""From when on a machine-wide resource has another capacity: seconds, resource, capacity."""
 
 
 def make_jobs(count: int, **columns: Any) -> Array:  # noqa: ANN401
     """Make jobs (``JOB``) that nothing has happened to; what isn't given is 0, or none."""
-    jobs = np.zeros(count, JOB)
-    jobs["submitted"] = jobs["start"] = jobs["end"] = np.nan
-    jobs["after"] = jobs["child"] = jobs["sibling"] = jobs["option"] = -1
-    jobs["state"] = UNSTARTED
+    blank = np.zeros(1, JOB)
+    blank["submitted"] = blank["start"] = blank["end"] = np.nan
+    blank["after"] = blank["child"] = blank["sibling"] = blank["option"] = -1
+    blank["state"] = UNSTARTED
+    jobs = blank.repeat(count)
     for name, values in columns.items():
         jobs[name] = values
     return jobs
@@ -40,34 +47,30 @@ def make_limits(limits: Sequence[tuple[int, ...]]) -> Array:
     return np.array([(NO_LIMIT, NO_LIMIT), *limits], LIMIT)
 
 
-@dataclass(frozen=True, eq=False)
-class Options:
-    """Shapes that jobs may take; rigid jobs have one each.
+def make_options(chunk: Floats, **columns: Any) -> tuple[Array, Floats]:  # noqa: ANN401
+    """Make options (``OPTION``), and the kinds of chunks that there are.
 
-    Attributes
-    ----------
-    procs, work, expect
-        Processors, work (seconds at rate 1) and what the scheduler knows of it.
-    chunks, chunk
-        Number of equal chunks, and (options × K) what one chunk needs of each node resource.
-    demand
-        (options × G) what the whole job needs of each machine-wide resource.
-    limited
-        Whether the work was cut at the estimate.
+    ``chunk`` has what one chunk of each option needs of each of a node's resources.
     """
+    needs, kind = _kinds(chunk)
+    options = np.zeros(len(chunk), OPTION)
+    for name, values in columns.items():
+        options[name] = values
+    options["chunk"] = kind
+    options["cores"] = options["chunks"] * needs[kind, 0]
+    return options, needs
 
-    procs: Ints
-    work: Floats
-    expect: Floats
-    chunks: Ints
-    chunk: Floats
-    demand: Floats
-    limited: Flags
 
-    @property
-    def longest(self) -> float:
-        """The longest time that any job is expected to take, at rate 1."""
-        return float(self.expect.max(initial=0.0))
+def _kinds(chunk: Floats) -> tuple[Floats, Ints | int]:
+    """Return the different rows, and which one each option has."""
+    if all((column == column[0]).all() for column in chunk.T):
+        return np.array(chunk[:1], order="C"), 0
+    kind: Ints = np.zeros(len(chunk), np.int64)
+    for column in chunk.T:
+        values, number = np.unique(column, return_inverse=True)
+        kind = np.unique(kind * values.size + number.ravel(), return_inverse=True)[1].ravel()
+    first = np.unique(kind, return_index=True)[1]
+    return np.array(chunk[first], order="C"), kind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,27 +93,6 @@ class Nodes:
     shared: Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Calendar:
-    """What is known in advance.
-
-    Attributes
-    ----------
-    begin, end, node, amount
-        Reservations by (begin, row): seconds, node, (rows × K) what is withheld of it.
-    step_time, step_resource, step_capacity
-        New capacities of machine-wide resources, in the order of time.
-    """
-
-    begin: Floats
-    end: Floats
-    node: Ints
-    amount: Floats
-    step_time: Floats
-    step_resource: Ints
-    step_capacity: Floats
-
-
 @dataclass(frozen=True, eq=False)
 class Problem:
     """One run of the detailed machine.
@@ -119,11 +101,16 @@ class Problem:
     ----------
     t0
         When the run begins: everything is idle since then.
-    jobs, partitions, limits, events, sleep
+    jobs, options, partitions, limits, events, sleep
         Records of `onega.kernels.machine.state`, as they are at the beginning: of partitions
         ``order``, ``reservations``, ``placement`` and ``whole``; limits on running jobs and
         processors, of which the first is none; events in the order of time, then of the table;
         sleep states from the lightest, none if nothing sleeps.
+    needs, demand
+        (kinds × K) what the chunks of a kind need of each node resource; (options × G) what the
+        whole job needs of each machine-wide resource.
+    reservations, steps
+        What is known in advance, in the order of time.
     wake_ahead
         Whether processors are woken in time for the first reservation.
     multifactor, shares
@@ -140,12 +127,15 @@ class Problem:
 
     t0: float
     jobs: Array
-    options: Options
+    options: Array
+    needs: Floats
+    demand: Floats
     nodes: Nodes
     partitions: Array
     limits: Array
     events: Array
-    calendar: Calendar
+    reservations: Sequence[Reservation]
+    steps: Sequence[Step]
     multifactor: Multifactor | None
     shares: Floats
     sleep: Array
@@ -175,8 +165,7 @@ class Outcome:
     ----------
     submit, start, end, state, option, lost_work
         By job row: effective submission (NaN: never), first start (NaN: never), end or departure
-        (NaN: UNSTARTED), final state, option taken (row of `Options`; −1: none), work done in
-        vain.
+        (NaN: UNSTARTED), final state, option taken (−1: none), work done in vain.
     attempts
         Every stretch on processors, in the order of starts (``ATTEMPT`` of
         `onega.kernels.machine.state`): job, start, wake-up delay, when the work began (NaN: it

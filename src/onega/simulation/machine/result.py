@@ -9,10 +9,11 @@ from onega.core.machine.cluster import Cluster
 from onega.core.policy import Policy
 from onega.core.schedule.history import Pieces, RateHistory
 from onega.core.schedule.schedule import Schedule
-from onega.core.types import Floats, Ints
+from onega.core.types import Array, Floats, Ints
 from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload
 from onega.kernels.machine.codes import CHECKPOINT, LEAVE, TIMEOUT
+from onega.simulation.machine.arrivals import Arrivals
 from onega.simulation.machine.chronicle import RunChronicle
 from onega.simulation.machine.problem import Outcome, Problem
 from onega.simulation.pool.setup import in_rows
@@ -75,14 +76,14 @@ def make_schedule(
 def _work(problem: Problem, outcome: Outcome) -> Floats:
     """Return the work of each job in the option that was taken, or in its first."""
     jobs, options = problem.jobs, problem.options
-    if options.work.size == jobs.size:
-        return options.work
-    return options.work[np.where(outcome.option >= 0, outcome.option, jobs["first_option"])]
+    if options.size == jobs.size:
+        return np.ascontiguousarray(options["work"])
+    return options["work"][np.where(outcome.option >= 0, outcome.option, jobs["first_option"])]
 
 
 def _pieces(problem: Problem, outcome: Outcome, by_arrival: Ints | None) -> Pieces | None:
     """Return all stretches on processors, as they began; None if each job has at most one."""
-    if problem.calendar.begin.size == 0 and (problem.events["code"] == LEAVE).all():
+    if not problem.reservations and (problem.events["code"] == LEAVE).all():
         return None  # nothing that interrupts a job
     job, start, end = outcome.attempts["job"], outcome.attempts["start"], outcome.attempts["end"]
     started = np.count_nonzero(np.isfinite(outcome.start))
@@ -100,20 +101,51 @@ def _as_run(
     """
     jobs, options = problem.jobs, problem.options
     followers = problem.followers
-    if followers.size == 0 and options.procs.size == jobs.size:
+    if followers.size == 0 and options.size == jobs.size:
         return workload  # no job follows another, and each has one shape
     outcome, work = run
     followed = followers[np.isfinite(outcome.submit[followers])]
     molded = np.flatnonzero((jobs["options"] > 1) & (outcome.option >= 0))
     if followed.size + molded.size == 0:
         return workload
-    taken = outcome.option[molded]
+    taken = options.take(outcome.option[molded])
     changes = {
         "submit": (followed, outcome.submit[followed]),
-        "procs": (molded, options.procs[taken]),
+        "procs": (molded, taken["procs"]),
         "runtime": (molded, work[molded] if molded.size < work.size else work),
-        "estimate": (molded, options.expect[taken]),
+        "estimate": (molded, taken["expect"]),
     }
+    note = "submissions and shapes as they came out of the simulation"
+    return _changed(workload, by_arrival, changes, note)
+
+
+def as_shaped(arrivals: Arrivals, problem: Problem) -> Workload:
+    """Give jobs for which a single shape is left that shape; the run tells those of the others."""
+    single = np.flatnonzero((problem.jobs["options"] == 1) & (arrivals.done == 0))
+    shape = problem.options.take(problem.jobs["first_option"][single])
+    procs, runtime, estimate = (
+        arrivals.jobs.column(name)[single] for name in ("procs", "runtime", "estimate")
+    )
+    own = np.where(shape["limited"], estimate, runtime)
+    other = (shape["procs"] != procs) | (shape["work"] != own)
+    if not other.any():
+        return arrivals.workload
+    known = other & np.isfinite(estimate)  # a job without an estimate gets none
+    changes = {
+        "procs": (single[other], shape["procs"][other]),
+        "runtime": (single[other], shape["work"][other]),
+        "estimate": (single[known], shape["expect"][known]),
+    }
+    return _changed(arrivals.workload, arrivals.by_arrival, changes, "shapes of moldable jobs")
+
+
+def _changed(
+    workload: Workload,
+    by_arrival: Ints | None,
+    changes: dict[str, tuple[Ints, Array]],
+    note: str,
+) -> Workload:
+    """Give some jobs, by arrival, other values in some columns."""
     table = workload.table.clone()  # columns are replaced in it: far quicker than a query
     for name, (some, values) in changes.items():
         if some.size:
@@ -124,7 +156,6 @@ def _as_run(
             kind = table.schema[name]
             fresh = pl.Series(name, column, dtype=kind, nan_to_null=True)
             table.replace_column(table.get_column_index(name), fresh)
-    note = "submissions and shapes as they came out of the simulation"
     return Workload(table, workload.meta.noting(note))
 
 

@@ -79,9 +79,7 @@ def _load_initial(problem: Problem, machine: Machine) -> None:
 def _explain(problem: Problem, machine: Machine) -> str:
     """Say what a user's function did for the job at fault."""
     assert problem.own is not None
-    first, options = problem.jobs["first_option"], problem.options
-    columns = Columns(
-        machine.jobs["submitted"], options.work[first], options.expect[first], options.procs[first]
-    )
+    shape = problem.options.take(problem.jobs["first_option"])
+    columns = Columns(machine.jobs["submitted"], shape["work"], shape["expect"], shape["procs"])
     now, culprit = float(machine.clock[0]["now"]), int(machine.clock[0]["culprit"])
     return explain_bad_key(Priority(problem.own), now, columns, culprit)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,13 +11,13 @@ import polars as pl
 from onega.core.errors import SimulationError, suggest
 from onega.core.machine.speedup import Speedup, widths_on_offer
 from onega.core.policy import Policy
-from onega.core.types import Flags, Floats, Ints
+from onega.core.types import Array, Flags, Floats, Ints
 from onega.core.workload.report import Finding
 from onega.core.workload.schema import DEMAND, demand_names
 from onega.core.workload.tables import AMOUNT, TableLike, cast_column, frame_of, not_amounts
 from onega.core.workload.workload import Workload
 from onega.simulation.machine.layout import POWER, Layout
-from onega.simulation.machine.problem import Options
+from onega.simulation.machine.problem import make_options
 
 OPTIONS = "options of moldable jobs"
 DEMANDS = "demands"
@@ -33,20 +32,20 @@ MOST_KEPT = 1 << 22
 """Shapes up to which they are kept for the next run of the same log: 100 MB."""
 
 
-class Offer(NamedTuple):
-    """Shapes that are on offer, job by job: width, run time, estimate; how many each job has."""
-
-    procs: Ints
-    runtime: Floats
-    estimate: Floats
-    each: Ints
+Offer = tuple[Ints, Floats, Floats, Ints]
+"""Shapes that are on offer, job by job: width, run time, estimate; how many each job has."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """Options, job by job, at least one each; ``count`` says how many."""
+    """Options, job by job, at least one each; ``count`` says how many.
 
-    options: Options
+    ``needs`` and ``demand`` are those of `onega.simulation.machine.problem.Problem`.
+    """
+
+    options: Array
+    needs: Floats
+    demand: Floats
     count: Ints
 
     @cached_property
@@ -61,11 +60,13 @@ class Shapes:
 
     def kept(self, some: Flags) -> Shapes:
         """Keep some of the options, at least one of each job."""
-        old = self.options
-        return Shapes(
-            Options(*(getattr(old, one.name)[some] for one in fields(old))),
-            np.add.reduceat(some, self.first, dtype=np.int64),
-        )
+        count = np.add.reduceat(some, self.first, dtype=np.int64)
+        return Shapes(self.options.compress(some), self.needs, self.demand[some], count)
+
+    @property
+    def longest(self) -> float:
+        """The longest time that any job is expected to take, at rate 1."""
+        return float(self.options["expect"].max(initial=0.0))
 
 
 def make_shapes(
@@ -99,7 +100,7 @@ def make_shapes(
     if moldable is None:
         procs, runtime, estimate = map(workload.column, ("procs", "runtime", "estimate"))
         each = np.ones(procs.size, np.int64)
-        offer = Offer(procs.astype(np.int64), runtime, estimate, each)
+        offer = procs.astype(np.int64), runtime, estimate, each
         nodes = _nodes(workload, layout, wanted, findings)
     else:
         fixed = np.isfinite(begun)
@@ -107,7 +108,7 @@ def make_shapes(
             offer = _by_law(workload, moldable, layout.cluster.procs, fixed)  # type: ignore[arg-type]
         else:
             offer = _by_table(workload, moldable, fixed, findings)
-        wanted = {name: values.repeat(offer.each) for name, values in wanted.items()}
+        wanted = {name: values.repeat(offer[-1]) for name, values in wanted.items()}
     procs, work, estimate, each = offer
     limited = np.zeros(procs.size, bool)
     if enforce_limits:
@@ -117,8 +118,10 @@ def make_shapes(
     if policy.knowledge != "runtime":  # of those that have no estimate the work is known
         expect = np.where(estimate > 0, estimate, work)
     chunks, chunk = _chunks(procs, wanted, layout, nodes)
-    demand = _demand(procs, wanted, layout)
-    return Shapes(Options(procs, work, expect, chunks, chunk, demand, limited), each), findings
+    options, needs = make_options(
+        chunk, procs=procs, chunks=chunks, work=work, expect=expect, limited=limited
+    )
+    return Shapes(options, needs, _demand(procs, wanted, layout), each), findings
 
 
 def row_of_job(workload: Workload, ids: pl.Series) -> Ints:
@@ -159,9 +162,9 @@ def _by_law(workload: Workload, law: Speedup, machine: int, fixed: Flags) -> Off
         runtime, estimate = (
             (workload.column(name)[:, None] * factor)[some] for name in ("runtime", "estimate")
         )
-        offer = Offer(width[some], runtime, estimate, some.sum(axis=1))
+        offer = width[some], runtime, estimate, some.sum(axis=1)
         kept.clear()
-        if offer.procs.size <= MOST_KEPT:
+        if runtime.size <= MOST_KEPT:
             kept[key] = offer
     return offer
 
@@ -193,7 +196,7 @@ def _by_table(
     work = np.concatenate([runtime.to_numpy()[kept], workload.column("runtime")[rigid]])[order]
     asked = np.concatenate([estimate.to_numpy()[kept], own[rigid]])[order]
     each = np.bincount(row, minlength=len(workload))
-    return Offer(width.astype(np.int64), work, asked.astype(np.float64), each)
+    return width.astype(np.int64), work, asked.astype(np.float64), each
 
 
 def _strangers(name: str, row: Ints) -> Finding:
