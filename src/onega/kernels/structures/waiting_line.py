@@ -51,12 +51,12 @@ class Fit(NamedTuple):
 def make_waiting(jobs: int, widest: int) -> Waiting:
     """Make an empty queue for so many jobs, one after the other, up to ``widest`` processors.
 
-    There is always a spare block. A block is opened beside a full one, which half of it leaves for,
-    or behind it if it is the last. Until it is full again half a block of jobs has come, so that no
-    more than ``jobs`` / (BLOCK / 4) are opened that are in use together. Memory is zeros, of
-    which the system only hands out what is touched.
+    There is always a spare block: a block is opened behind a full one, with half of its jobs or,
+    at the end of the queue, with none. So every block in use but the last has, or had, half a block
+    of jobs to itself, and there are at most ``jobs`` / (BLOCK / 2) + 1. Memory is zeros, of which
+    the system only hands out what is touched.
     """
-    number = jobs // (BLOCK // 4) + 2
+    number = jobs // (BLOCK // 2) + 2
     return Waiting(
         np.zeros(number * BLOCK, ENTRY),
         np.zeros(number, BLOCKS),
