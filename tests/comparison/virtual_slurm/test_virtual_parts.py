@@ -455,7 +455,11 @@ def test_models_beside_the_real_system(laws):
     assert {"P_50", "P_100", "P_120"} <= set(rows.columns)
     assert rows["P_120"].to_list() == pytest.approx(rows["P"].to_list())
     # How far a model's draws are from each other stands beside how far they are from the real runs.
-    assert rows.filter(pl.col("overheads"))["P_own"].min() > 0
+    drawn = rows.filter(pl.col("overheads"))
+    assert drawn["P_own"].min() > 0
+    # Two runs and two draws: of four values the median is the mean of the two in the middle.
+    middle = (4 * drawn["P"] - drawn["P_min"] - drawn["P_max"]) / 2
+    assert drawn["P_median"].to_list() == pytest.approx(middle.to_list())
     assert rows.filter(~pl.col("overheads"))["P_own"].null_count() == 4
     flat = table.summary()
     assert flat["slurm+overheads.P_own"] == rows.row(-1, named=True)["P_own"]

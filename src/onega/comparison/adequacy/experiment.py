@@ -84,10 +84,10 @@ class ModelTable:
     ideal
         P of every pair of real runs.
     rows
-        Columns ``model``, ``overheads``, ``P`` (mean over real runs and draws), ``P_min``,
-        ``P_max``, ``P_own`` (mean over pairs of the model's own draws), ``mean_wait``,
-        ``P_50``, ``P_100``, … for prefixes, and ``ratio_low`` … ``wait_error_high``: what chance
-        makes of an exact model, 5 and 95 %.
+        Columns ``model``, ``overheads``, ``P`` (mean over real runs and draws),
+        ``P_median``, ``P_min``, ``P_max``, ``P_own`` (mean over pairs of the model's own draws),
+        ``mean_wait``, ``P_50``, ``P_100``, … for prefixes, and ``ratio_low`` …
+        ``wait_error_high``: what chance makes of an exact model, 5 and 95 %.
     """
 
     ideal: tuple[float, ...]
@@ -100,11 +100,12 @@ class ModelTable:
         return models.sort("P").row(0, named=True)
 
     def summary(self) -> dict[str, Any]:
-        """Return ``MODEL[+overheads].P`` and the best of them."""
+        """Return ``MODEL[+overheads].P``, its median, and the best of them."""
         flat: dict[str, Any] = {"best": None, "best_P": None}
         for row in self.rows.iter_rows(named=True):
             name = f"{row['model']}{'+overheads' if row['overheads'] else ''}"
             flat[f"{name}.P"] = row["P"]
+            flat[f"{name}.P_median"] = row["P_median"]
             if row["P_own"] is not None:
                 flat[f"{name}.P_own"] = row["P_own"]
         best = self.best
@@ -264,6 +265,7 @@ def _row(name: str, *, overheads: bool, found: Sequence[Adequacy]) -> dict[str, 
         "model": name,
         "overheads": overheads,
         "P": float(np.mean(values)),
+        "P_median": float(np.median(values)),
         "P_min": min(values),
         "P_max": max(values),
         "P_own": None,
