@@ -109,22 +109,21 @@ def _decide(m: Machine, partition: int, number: int) -> int:
 @part
 def _is_hopeful(m: Machine, partition: int, entry: Record) -> bool:
     """Return whether a waiting job might start now."""
-    if entry.option < 0:
-        return entry.cores <= m.partitions[partition].spare
-    return may_fit(m, partition, entry.option, window_end(m, entry.expect))
+    if entry.cores > m.partitions[partition].spare:
+        return False
+    return entry.option < 0 or may_fit(m, partition, entry.option, window_end(m, entry.expect))
 
 
 @compiled
-def _last_hopeful(m: Machine, partition: int, first: int, last: int) -> int:
-    """Return the last place in [first, last] whose job might start now; before ``first`` if none.
+def _hopeful(m: Machine, partition: int, place: int, beyond: int, step: int) -> int:
+    """Return the first place from ``place`` on whose job might start now; ``beyond`` if there is none.
 
-    A plan only fills up: what doesn't fit now won't start in this pass, and nothing has to be
-    planned for jobs behind the last that does.
-    """
+    A plan only fills up: what doesn't fit now won't start in this pass.
+    """  # noqa: E501
     queue = m.partitions[partition].queue
-    while last >= first and not _is_hopeful(m, partition, m.queue[queue + last]):
-        last -= 1
-    return last
+    while place != beyond and not _is_hopeful(m, partition, m.queue[queue + place]):
+        place += step
+    return place
 
 
 @compiled
@@ -138,44 +137,51 @@ def _serve(m: Machine, partition: int) -> int:
     if part.reserved >= part.reservations and part.reservations > 0:
         place = max(place, part.seen)
     last = part.waiting - 1
+    # Nothing has to be planned for jobs behind the last that might start.
     lazily = part.reservations > 0 and m.rules[0].wake_ahead == 0
     lazily = lazily and (m.partitions.size == 1 or m.resources.size == 0)
     if lazily:
-        last = _last_hopeful(m, partition, max(place, part.seen), last)
-        if last < max(place, part.seen):
+        before = max(place, part.seen) - 1
+        last = _hopeful(m, partition, last, before, -1)
+        if last == before:
             part.seen = part.waiting
             return MORE
-    kept, decided = place, part.decided
+    started, moved, decided = 0, place, part.decided
     while place <= last:
-        entry = m.queue[part.queue + place]
-        became = WAITS
         open_still = part.reserved < part.reservations or part.reservations == 0
-        # A job that can't start now can only wait for a reservation, or block.
-        if open_still or _is_hopeful(m, partition, entry):
-            became = _decide(m, partition, entry.job)
-            if became == NO_SPACE:
-                result = QUEUE_FULL
+        if not open_still:  # a job that can't start now can only wait
+            place = _hopeful(m, partition, place, last + 1, 1)
+            if place > last:
                 break
-            if open_still:
-                decided = kept + (1 if became != STARTED else 0)
-        if became != STARTED:
-            if kept < place:
-                m.queue[part.queue + kept] = m.queue[part.queue + place]
-            kept += 1
-        else:
+        became = _decide(m, partition, m.queue[part.queue + place].job)
+        if became == NO_SPACE:
+            result = QUEUE_FULL
+            break
+        if became == STARTED:
             m.plan[0].started = 1
+            _close_up(m, part.queue + moved, started, place - moved)
+            started += 1
+            moved = place + 1
         place += 1
+        if open_still:
+            decided = place - started
         if became == BLOCKED:
             part.blocked = 1
             break
         if became == WAITS and lazily and part.reserved < part.reservations:
-            last = _last_hopeful(m, partition, place, last)
-    if kept < place:
-        shift(m.queue, part.queue + kept, part.queue + place, part.waiting - place)
-        part.waiting -= place - kept
+            last = _hopeful(m, partition, last, place - 1, -1)
+    _close_up(m, part.queue + moved, started, part.waiting - moved)
+    part.waiting -= started
     part.decided = decided
     part.seen = part.waiting if result == MORE else decided
     return result
+
+
+@part
+def _close_up(m: Machine, first: int, gap: int, count: int) -> None:
+    """Move so many places of a queue up by a gap."""
+    if gap > 0:
+        shift(m.queue, first - gap, first, count)
 
 
 @compiled
