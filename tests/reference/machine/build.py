@@ -15,9 +15,9 @@ from onega.core.policy import KeyFunction
 from onega.kernels.machine import codes
 from onega.kernels.machine.state import EVENT, PARTITION, STATE_OF_SLEEP
 from onega.simulation.machine.problem import (
+    Jobs,
     Nodes,
     Problem,
-    make_jobs,
     make_limits,
     make_options,
 )
@@ -129,10 +129,10 @@ TIMES = ("submit", "queue_factor", "launch", "completion", "think", "saved", "st
 DEFAULTS = {"after": -1, "start": nan}
 
 
-def _jobs(draft: Draft) -> np.ndarray:
+def _jobs(draft: Draft) -> Jobs:
     jobs = draft.jobs
     many = np.array([len(job.get("options", [{}])) for job in jobs], np.int64)
-    made = make_jobs(len(jobs), first_option=np.cumsum(many) - many, options=many)
+    made = Jobs(len(jobs), first_option=np.cumsum(many) - many, options=many)
     for kind, names in ((np.int64, NUMBERS), (float, TIMES)):
         for name in names:
             made[name] = _column(jobs, name, DEFAULTS.get(name, 0), kind)
@@ -140,7 +140,7 @@ def _jobs(draft: Draft) -> np.ndarray:
     made["rank"] = np.where(by_time, _column(jobs, "queue_rank", 0, np.int64), _ranks(draft))
     for row, job in enumerate(jobs):
         for place, account in enumerate(job.get("accounts", ()), start=1):
-            made[f"limit_{place}"][row] = account + 1
+            made.setdefault(f"limit_{place}", np.zeros(len(jobs), np.int64))[row] = account + 1
     return made
 
 
@@ -201,6 +201,8 @@ def stretched(problem: Problem, factor: float) -> Problem:
     """The same problem on another scale of time."""
 
     def longer(group: Any, *names: str) -> Any:
+        if isinstance(group, Jobs):
+            return Jobs(group.size, **(group | {name: group[name] * factor for name in names}))
         if not isinstance(group, np.ndarray):
             return replace(group, **{name: getattr(group, name) * factor for name in names})
         records = group.copy()

@@ -55,7 +55,7 @@ class Machine:
         self.problem = problem
         self.number = number
         jobs, nodes = problem.jobs, problem.nodes
-        self.count = len(jobs)
+        self.count = jobs.size
         self.options = [
             list(range(first, first + many))
             for first, many in zip(jobs["first_option"], jobs["options"])
@@ -168,8 +168,8 @@ class Machine:
 
     def accounts(self, j: int) -> list[int]:
         """The limits that a job counts against."""
-        job = self.problem.jobs[j]
-        return [limit for limit in (job.limit_1, job.limit_2, job.limit_3) if limit > 0]
+        limits = [self.problem.jobs[f"limit_{k}"][j] for k in (1, 2, 3)]
+        return [limit for limit in limits if limit > 0]
 
     def account_allows(self, j: int, option: int) -> bool:
         """Whether one more job with these processors keeps all accounts of the job in limits."""

@@ -17,6 +17,7 @@ from onega.simulation.machine import memory as detailed_memory
 from onega.simulation.machine import run as detailed_run
 from onega.simulation.machine.arrivals import RunInputs
 from onega.simulation.machine.build import prepare
+from onega.simulation.machine.problem import Jobs
 from onega.simulation.pool.setup import in_rows, make_draws
 from reference.machine.problems import MECHANISMS, random_mixture, random_problem
 from simulation.cases import CONTROLS, random_case
@@ -162,8 +163,7 @@ def test_a_key_that_is_no_number_is_explained():
 
 def test_running_jobs_that_do_not_fit_are_refused():
     problem = random_problem(1, MECHANISMS["plain"])
-    jobs = problem.jobs.copy()
-    jobs["start"] = 0.0
+    jobs = Jobs(problem.jobs.size, **(problem.jobs | {"start": np.zeros(problem.jobs.size)}))
     nodes = replace(problem.nodes, capacity=problem.options["procs"].max() * np.ones((1, 1)))
     if problem.options["procs"].sum() <= problem.options["procs"].max():
         pytest.skip("one job only")

@@ -26,7 +26,7 @@ from onega.simulation.machine.events import Resolved, needs_nodes, resolve
 from onega.simulation.machine.fit import Misfit, fitting
 from onega.simulation.machine.layout import POWER, Layout, make_layout
 from onega.simulation.machine.order import Order, dependencies, order_of, own_function, ranks
-from onega.simulation.machine.problem import Problem, Step, make_jobs
+from onega.simulation.machine.problem import Jobs, Problem, Step
 from onega.simulation.machine.shapes import Shapes, make_shapes
 from onega.simulation.pool import setup
 
@@ -46,7 +46,7 @@ class Prepared:
     machine: Cluster
     layout: Layout
     shapes: Shapes
-    jobs: Array
+    jobs: Jobs
     limits: Array
     users: Ints
     orders: tuple[Order, ...]
@@ -134,7 +134,7 @@ def prepare(
     """Prepare a run; what doesn't fit is in ``misfits``, everything else that is wrong raises."""
     arrivals = Arrivals.of(workload, given.initial)
     log, submit = arrivals.jobs, arrivals.jobs.submissions
-    jobs = make_jobs(len(log), submit=submit)
+    jobs = Jobs(len(log), submit=submit)
     layout = _layout(machine, policy, given.events)
     shapes, findings = make_shapes(
         log,
@@ -207,7 +207,7 @@ def _layout(machine: Cluster, policy: Policy, events: Events | None) -> Layout:
     return make_layout(machine, policy, real=real, capped=capped)
 
 
-def _assign(jobs: Array, log: Workload, layout: Layout) -> tuple[Ints, Ints, list[Misfit]]:
+def _assign(jobs: Jobs, log: Workload, layout: Layout) -> tuple[Ints, Ints, list[Misfit]]:
     """Give jobs partition and user; return users, queues (−1: none), and jobs that are nowhere."""
     cluster = layout.cluster
     jobs["partition"], misfits = groups.assign(log, "partition", layout.partitions)

@@ -13,6 +13,7 @@ from onega.core.units import humanise_bytes
 from onega.core.workload.workload import Workload
 from onega.simulation.machine.caps import Capacity
 from onega.simulation.machine.layout import POWER, Layout
+from onega.simulation.machine.problem import Jobs
 from onega.simulation.machine.shapes import Shapes
 
 CALLED = {"procs": "processors", "gpus": "GPUs"}
@@ -54,7 +55,7 @@ def fitting(
     workload: Workload,
     layout: Layout,
     shapes: Shapes,
-    accounts: tuple[Array, Array],
+    accounts: tuple[Jobs, Array],
     power: Capacity | None,
 ) -> tuple[Shapes, list[Misfit]]:
     """Keep the options that could run on an empty machine; say which jobs are left without any.
@@ -64,7 +65,7 @@ def fitting(
     workload, layout, shapes
         Jobs, machine, options.
     accounts
-        Jobs (``JOB``), with partitions (−1: none, and not asked) and limits, and the limits.
+        Jobs, with partitions (−1: none, and not asked) and limits, and the limits.
     power
         The power cap, if there is one.
     """
@@ -84,7 +85,8 @@ def fitting(
     keeps = on_nodes & shared
     if limits.size > 1:
         for name in ("limit_1", "limit_2", "limit_3"):
-            keeps &= options["procs"] <= limits["procs"][jobs[name][shapes.job]]
+            if name in jobs:
+                keeps &= options["procs"] <= limits["procs"][jobs[name][shapes.job]]
     if keeps.all():
         return shapes, []
     misfits = [

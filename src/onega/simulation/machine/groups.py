@@ -15,7 +15,7 @@ from onega.core.machine.queues import Multifactor, Queue
 from onega.core.types import Array, Floats, Ints
 from onega.core.workload.workload import Workload
 from onega.simulation.machine.fit import Misfit, named
-from onega.simulation.machine.problem import NO_LIMIT, make_limits
+from onega.simulation.machine.problem import NO_LIMIT, Jobs, make_limits
 
 
 def assign(
@@ -87,10 +87,10 @@ def numbered(values: pl.Series) -> tuple[Ints, Ints]:
     return number if there.all() else (np.cumsum(there) - 1)[number], names
 
 
-def open_accounts(jobs: Array, cluster: Cluster, queue: Ints, people: int) -> Array:
+def open_accounts(jobs: Jobs, cluster: Cluster, queue: Ints, people: int) -> Array:
     """Let jobs count against limits of queues, of users, and of users within queues; return these.
 
-    ``jobs`` (``JOB``) are of so many ``people``.
+    ``jobs`` are of so many ``people``.
     """
     queues = cluster.queues
     limits: list[tuple[int, int]] = []

@@ -9,11 +9,12 @@ import numpy as np
 
 from onega.core.errors import SimulationError
 from onega.core.policy import MULTIFACTOR, KeyFunction, Policy, Priority
-from onega.core.types import Array, Floats, Ints
+from onega.core.types import Floats, Ints
 from onega.core.workload.report import Finding
 from onega.core.workload.workload import Workload
 from onega.kernels.machine import codes
 from onega.kernels.pool.records import Columns
+from onega.simulation.machine.problem import Jobs
 from onega.simulation.machine.shapes import Shapes, row_of_job
 from onega.simulation.pool.setup import stable_order
 from onega.simulation.priority import static_keys
@@ -67,11 +68,11 @@ def own_function(orders: Sequence[Order]) -> KeyFunction | None:
 
 
 def ranks(
-    jobs: Array, shapes: Shapes, policies: Sequence[Policy], orders: Sequence[Order], queues: Ints
+    jobs: Jobs, shapes: Shapes, policies: Sequence[Policy], orders: Sequence[Order], queues: Ints
 ) -> Ints:
     """Return each job's place in the fixed order of its partition: queue, key, arrival.
 
-    Where the key depends on the time it is that of the queue. ``jobs`` (``JOB``) have partitions;
+    Where the key depends on the time it is that of the queue. ``jobs`` have partitions;
     ``queues`` are the ranks of theirs.
     """
     static = [number for number, (code, _) in enumerate(orders) if code == codes.STATIC]
@@ -81,7 +82,7 @@ def ranks(
     order = place
     if any(policies[number].order != "fcfs" for number in static):
         columns = (shapes.options[name][shapes.first] for name in ("work", "expect", "procs"))
-        known, key = Columns(jobs["submit"].copy(), *columns), np.zeros(jobs.size)
+        known, key = Columns(jobs["submit"], *columns), np.zeros(jobs.size)
         for number in static:
             fixed = static_keys(policies[number], known)
             if fixed is not None:

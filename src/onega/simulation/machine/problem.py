@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from onega.core.policy import KeyFunction
 from onega.core.types import Array, Floats, Ints
 from onega.kernels.machine.codes import UNSTARTED
 from onega.kernels.machine.state import JOB, LIMIT, OPTION
+from onega.kernels.records import to_records
 
 NO_LIMIT = 2**62
 
@@ -30,16 +31,28 @@ Step = tuple[float, int, float]
 """From when on a machine-wide resource has another capacity: seconds, resource, capacity."""
 
 
-def make_jobs(count: int, **columns: Any) -> Array:  # noqa: ANN401
-    """Make jobs (``JOB``) that nothing has happened to; what isn't given is 0, or none."""
-    blank = np.zeros(1, JOB)
-    blank["submitted"] = blank["start"] = blank["end"] = np.nan
-    blank["after"] = blank["child"] = blank["sibling"] = blank["option"] = -1
-    blank["state"] = UNSTARTED
-    jobs = blank.repeat(count)
-    for name, values in columns.items():
-        jobs[name] = values
-    return jobs
+class Jobs(dict[str, Array]):
+    """Columns of jobs (fields of ``JOB``) that nothing has happened to, in the order of arrival.
+
+    What isn't given is 0, or none, of all of them.
+    """
+
+    BLANK: ClassVar = {
+        **dict.fromkeys(("submitted", "start", "end"), np.nan),
+        **dict.fromkeys(("after", "child", "sibling", "option"), -1),
+        "state": UNSTARTED,
+    }
+
+    def __init__(self, size: int, **columns: Array) -> None:
+        super().__init__(columns)
+        self.size = size
+
+    def __missing__(self, name: str) -> Array:
+        return np.broadcast_to(np.array(self.BLANK.get(name, 0), JOB[name]), self.size)
+
+    def records(self) -> Array:
+        """Make the records of a run."""
+        return to_records(JOB, self.size, **(self.BLANK | self))
 
 
 def make_limits(limits: Sequence[tuple[int, ...]]) -> Array:
@@ -53,23 +66,18 @@ def make_options(chunk: Floats, **columns: Any) -> tuple[Array, Floats]:  # noqa
     ``chunk`` has what one chunk of each option needs of each of a node's resources.
     """
     needs, kind = _kinds(chunk)
-    options = np.zeros(len(chunk), OPTION)
-    for name, values in columns.items():
-        options[name] = values
-    options["chunk"] = kind
-    options["cores"] = options["chunks"] * needs[kind, 0]
-    return options, needs
+    cores = columns["chunks"] * needs[kind, 0]
+    return to_records(OPTION, len(chunk), chunk=kind, cores=cores, **columns), needs
 
 
-def _kinds(chunk: Floats) -> tuple[Floats, Ints | int]:
+def _kinds(chunk: Floats) -> tuple[Floats, Ints]:
     """Return the different rows, and which one each option has."""
-    if all((column == column[0]).all() for column in chunk.T):
-        return np.array(chunk[:1], order="C"), 0
-    kind: Ints = np.zeros(len(chunk), np.int64)
+    first, kind = np.zeros(1, np.int64), np.zeros(len(chunk), np.int64)
     for column in chunk.T:
-        values, number = np.unique(column, return_inverse=True)
-        kind = np.unique(kind * values.size + number.ravel(), return_inverse=True)[1].ravel()
-    first = np.unique(kind, return_index=True)[1]
+        if (column != column[0]).any():
+            values, number = np.unique(column, return_inverse=True)
+            code = kind * values.size + number
+            _, first, kind = np.unique(code, return_index=True, return_inverse=True)
     return np.array(chunk[first], order="C"), kind
 
 
@@ -101,7 +109,9 @@ class Problem:
     ----------
     t0
         When the run begins: everything is idle since then.
-    jobs, options, partitions, limits, events, sleep
+    jobs
+        Columns by arrival.
+    options, partitions, limits, events, sleep
         Records of `onega.kernels.machine.state`, as they are at the beginning: of partitions
         ``order``, ``reservations``, ``placement`` and ``whole``; limits on running jobs and
         processors, of which the first is none; events in the order of time, then of the table;
@@ -126,7 +136,7 @@ class Problem:
     """
 
     t0: float
-    jobs: Array
+    jobs: Jobs
     options: Array
     needs: Floats
     demand: Floats
