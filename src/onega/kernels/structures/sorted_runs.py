@@ -37,7 +37,7 @@ def make_runs(capacity: int) -> Runs:
     """Make an empty multiset for at most ``capacity`` different keys."""
     number = 4 * (capacity // BLOCK) + 4
     return Runs(
-        np.zeros(number * BLOCK, ENTRY), np.zeros(number, BLOCKS), make_blocks(number, used=1)
+        np.empty(number * BLOCK, ENTRY), np.zeros(number, BLOCKS), make_blocks(number, used=1)
     )
 
 

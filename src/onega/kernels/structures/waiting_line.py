@@ -53,14 +53,14 @@ def make_waiting(jobs: int, widest: int) -> Waiting:
 
     There is always a spare block: a block is opened behind a full one, with half of its jobs or,
     at the end of the queue, with none. So every block in use but the last has, or had, half a block
-    of jobs to itself, and there are at most ``jobs`` / (BLOCK / 2) + 1. Memory is zeros, of which
-    the system only hands out what is touched.
+    of jobs to itself, and there are at most ``jobs`` / (BLOCK / 2) + 1. The system only hands out
+    the memory that is touched.
     """
     number = jobs // (BLOCK // 2) + 2
     return Waiting(
-        np.zeros(number * BLOCK, ENTRY),
-        np.zeros(number, BLOCKS),
-        np.zeros((number, max(1, int(widest).bit_length()))),
+        np.empty(number * BLOCK, ENTRY),
+        np.empty(number, BLOCKS),
+        np.empty((number, max(1, int(widest).bit_length()))),
         make_blocks(number, used=0),
         np.zeros(1, np.int64),
     )

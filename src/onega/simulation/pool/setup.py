@@ -251,14 +251,14 @@ def make_state(machine: Records, jobs: Records, levels: Records, draws: Floats) 
         jobs,
         levels,
         draws,
-        np.zeros(most + 1, RUNNING),
+        np.empty(most + 1, RUNNING),
         make_heap(jobs.size if rules["control"] == engine.WORKLOAD else 0),
         make_runs(most if rules["backfill"] != engine.BLOCKING else 0),
         make_waiting(jobs.size if keyed == 0 else 0, int(rules["procs"])),
         make_profile(jobs.size if conservative else 0),
-        np.zeros(keyed, KEYED_JOB),
-        np.zeros(most, RUNNING),
-        np.zeros(LOG_ROOM, engine.SWITCH),
+        np.empty(keyed, KEYED_JOB),
+        np.empty(most, RUNNING),
+        np.empty(LOG_ROOM, engine.SWITCH),
     )
 
 
@@ -283,7 +283,7 @@ def make_preemptive_state(
         make_heap(jobs.size),
         make_heap(jobs.size if machine[0]["control"] == engine.WORKLOAD else 0),
         make_heap(jobs.size),
-        np.zeros(most, engine.DUE),
-        np.zeros(LOG_ROOM, engine.SWITCH),
-        np.zeros(LOG_ROOM + most, engine.PIECE),
+        np.empty(most, engine.DUE),
+        np.empty(LOG_ROOM, engine.SWITCH),
+        np.empty(LOG_ROOM + most, engine.PIECE),
     )
