@@ -14,9 +14,11 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import math
+import operator
 import shutil
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +27,14 @@ from numba import types
 from numba.core import cgutils, event
 from numba.core.errors import NumbaError
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
+from numba.extending import (
+    infer_getattr,
+    intrinsic,
+    lower_builtin,
+    lower_getattr_generic,
+    models,
+    register_model,
+)
 
 from onega.kernels import compile_events
 
@@ -159,6 +168,31 @@ def count_bits(word: Any) -> int:  # noqa: ANN401
     return int(word).bit_count()
 
 
+class _Rows(types.Array):  # type: ignore[misc]
+    """An array of a state. Its indices are never negative: numba needn't ask whether they are."""
+
+
+register_model(_Rows)(models.ArrayModel)
+
+
+def _without_sign(context: Any, builder: Any, signature: Any, arguments: Any, what: Any) -> Any:  # noqa: ANN401
+    array, index, *value = signature.args
+    index = (
+        types.UniTuple(types.uintp, index.count)
+        if isinstance(index, types.BaseTuple)
+        else types.uintp
+    )
+    unsigned = signature.replace(args=(array, index, *value))
+    return context.get_function(what, unsigned)(builder, arguments)
+
+
+for _index in (types.intp, types.UniTuple(types.intp, 2)):
+    lower_builtin(operator.getitem, _Rows, _index)(partial(_without_sign, what=operator.getitem))
+    lower_builtin(operator.setitem, _Rows, _index, types.Any)(
+        partial(_without_sign, what=operator.setitem)
+    )
+
+
 class _Reference(types.Type):  # type: ignore[misc]
     """A pointer to a NamedTuple of arrays and of further such NamedTuples."""
 
@@ -181,7 +215,9 @@ class _ReferenceAttribute(AttributeTemplate):  # type: ignore[misc]
 
     def generic_resolve(self, reference: Any, name: str) -> Any:  # noqa: ANN401
         member = reference.to.types[reference.to.fields.index(name)]
-        return _Reference(member) if isinstance(member, types.BaseNamedTuple) else member
+        if isinstance(member, types.BaseNamedTuple):
+            return _Reference(member)
+        return _Rows(member.dtype, member.ndim, member.layout, aligned=member.aligned)
 
 
 @lower_getattr_generic(_Reference)
