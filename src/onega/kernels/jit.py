@@ -155,19 +155,6 @@ def shift(array: Any, target: int, source: int, count: int) -> None:  # noqa: AN
     array[target : target + count] = array[source : source + count].copy()
 
 
-@intrinsic
-def _count_bits(typing_context: Any, word: Any) -> Any:  # noqa: ANN401
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
-        return builder.ctpop(arguments[0])
-
-    return types.int64(types.uint64), code
-
-
-def count_bits(word: Any) -> int:  # noqa: ANN401
-    """Count the bits of a word of 64 that are set."""
-    return int(word).bit_count()
-
-
 class _Rows(types.Array):  # type: ignore[misc]
     """An array of a state. Its indices are never negative: numba needn't ask whether they are."""
 
@@ -249,7 +236,7 @@ def by_reference(state: Any) -> Any:  # noqa: ANN401
 
 
 if COMPILED:
-    shift, by_reference, count_bits = _shift, _by_reference, _count_bits
+    shift, by_reference = _shift, _by_reference
 
 
 KEY = types.float64(types.float64, types.float64, types.float64, types.float64)

@@ -116,10 +116,10 @@ def _is_hopeful(m: Machine, partition: int, entry: Record) -> bool:
 
 @compiled
 def _hopeful(m: Machine, partition: int, place: int, beyond: int, step: int) -> int:
-    """Return the first place from ``place`` on whose job might start now; ``beyond`` if there is none.
+    """Return the first place from ``place`` on whose job might start now, or ``beyond``.
 
     A plan only fills up: what doesn't fit now won't start in this pass.
-    """  # noqa: E501
+    """
     queue = m.partitions[partition].queue
     while place != beyond and not _is_hopeful(m, partition, m.queue[queue + place]):
         place += step
