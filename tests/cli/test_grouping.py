@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import pytest
@@ -41,6 +42,28 @@ def test_the_line_has_single_options():
     assert "--green" in told
     assert "--colours" not in told
     assert "Paint a wall." in told
+
+
+def copy(
+    *,
+    trace: Annotated[Path, typer.Argument()],
+    out: Annotated[Path, typer.Option("-o")],
+    others: Annotated[list[Path] | None, typer.Argument()] = None,
+) -> None:
+    out.write_text("gone")
+
+
+def test_no_command_writes_over_what_it_reads(tmp_path):
+    log, other, link = (tmp_path / name for name in ("log", "other", "link"))
+    log.write_text("kept")
+    other.write_text("kept")
+    link.symlink_to(log)
+    for words in ([log, "-o", log], ["-o", link, log], [log, other, "-o", other]):
+        done = run(copy, *map(str, words))
+        assert done.exit_code == 2
+        assert "write to another file" in done.output
+    assert log.read_text() == other.read_text() == "kept"
+    assert run(copy, str(log), "-o", str(tmp_path / "new")).exit_code == 0
 
 
 def test_two_options_of_one_name_are_refused():

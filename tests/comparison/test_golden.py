@@ -149,6 +149,16 @@ def test_the_command(tmp_path):
     assert done.returncode == 1
     numbers = json.loads(done.stdout)
     assert (numbers["compared"], numbers["equal"], numbers["first_different_job"]) == (6, 2, 3)
-    done = command("golden", log, "--check", tmp_path / "none")
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
+    assert "ties is event there, instant here" in done.stderr
+    for words in (["--check", tmp_path / "none"], ["--check", file, "-o", tmp_path / "other"]):
+        done = command("golden", log, *words)
+        assert done.returncode == 2
+        assert len(done.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_ids_that_are_given_twice_are_refused():
+    jobs = {"job": [7, 8, 7], "submit": [0.0] * 3, "runtime": [1.0] * 3, "procs": [1] * 3}
+    schedule = onega.simulate(onega.Workload(jobs), 2, "easy")
+    with pytest.raises(TraceError, match=r"2 jobs share ids \(the first: 7\)"):
+        golden(schedule, ties="instant")

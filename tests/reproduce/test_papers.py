@@ -238,6 +238,13 @@ def test_models_with_and_without_overheads_from_a_folder(log, tmp_path):
     assert abs(flat[f"{drawn}/off by, %"]) < 10
     assert flat["Models/easy/ratio"] > flat[f"{drawn}/ratio"]
     assert flat[f"{drawn}/ratio"] == pytest.approx(flat[f"{drawn}/120"] / flat[f"{itself}/120"])
+    (tmp_path / "overheads.json").unlink()
+    with pytest.raises(SimulationError, match=r"lacks overheads\.json"):
+        real_runs_in(tmp_path)
+    assert real_runs_in(tmp_path, onega.Overheads(2)).overheads == onega.Overheads(2)
+    (tmp_path / "report.json").unlink()
+    assert real_runs_in(tmp_path) is None
+    laws.save(tmp_path / "overheads.json")
     (tmp_path / "report.json").write_text("{}")
     with pytest.raises(SimulationError, match="isn't a folder of `onega virtual`"):
         real_runs_in(tmp_path)

@@ -16,10 +16,19 @@ a `ReadOptions`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from typing import Any, get_type_hints
+
+from onega.cli.console import fail
+
+OUTPUTS = ("out", "output", "target")
+"""Parameters of commands that name a file to write."""
+
+LOGS = ("trace", "traces", "source")
+"""Those that name a log."""
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -40,6 +49,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             spread[one.name] = one
 
     def call(**given: Any) -> None:  # noqa: ANN401
+        _keep_what_is_read(given)
         for name, (kind, inside) in groups.items():
             given[name] = kind(**{word: given.pop(word) for word in inside})
         command(**given)
@@ -48,6 +58,19 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     call.__annotations__ = {name: one.annotation for name, one in spread.items()}
     vars(call)["__signature__"] = Signature(list(spread.values()))
     return call
+
+
+def _keep_what_is_read(given: Mapping[str, Any]) -> None:
+    """Refuse to write over a file that the command reads, a log above all."""
+    targets = [given[name] for name in OUTPUTS if isinstance(given.get(name), Path)]
+    for target in filter(Path.is_file, targets):
+        for name, value in given.items():
+            for file in value if isinstance(value, list) else [value]:
+                if name in OUTPUTS or not isinstance(file, Path) or not file.exists():
+                    continue
+                if target.samefile(file):
+                    what = "the log itself" if name in LOGS else "a file that is read, too"
+                    fail(f"{target} is {what}; write to another file, so that nothing is lost")
 
 
 def _options_of(group: type) -> list[Parameter]:

@@ -98,6 +98,9 @@ def golden(schedule: Schedule, *, ties: str, left_out: int = 0) -> Golden:
     """
     workload, policy = schedule.workload, schedule.policy
     ids = workload.table["job"].to_numpy()
+    again = workload.table["job"].filter(workload.table["job"].is_duplicated())
+    if again.len():
+        raise TraceError(f"{again.len()} jobs share ids (the first: {again[0]}); rows go by id")
     order = np.argsort(ids, kind="stable")
     columns = (ids, schedule.start, schedule.end)
     rows = zip(*(column[order].tolist() for column in columns), strict=True)
@@ -154,6 +157,19 @@ def _row(text: str, name: str, number: int) -> tuple[int, float, float]:
     if len(words) != 3 or not (math.isfinite(start) and math.isfinite(end)):
         raise TraceError(f"a row is 'job start end', got {text[:60]!r}", path=name, line=number)
     return job, start, end
+
+
+RULES: Final = ("processors", "policy", "knowledge", "ties")
+"""Facts of a header on which a schedule depends."""
+
+
+def other_rules(ours: dict[str, str], theirs: dict[str, str]) -> str:
+    """Say which rules two headers disagree in; empty if in none that both name."""
+    pairs = ((name, ours[name], theirs.get(name, ours[name])) for name in RULES)
+    told = (
+        f"{name} is {theirs} there, {ours} here" for name, ours, theirs in pairs if theirs != ours
+    )
+    return ", ".join(told)
 
 
 def hold_against(schedule: Schedule, other: Rows) -> GoldenDifference:

@@ -195,8 +195,11 @@ class Policy:
         order = order.strip()
         order = ALIASES.get(order, order) if plus else order
         if order not in ORDERS:
-            known = [*ORDERS, *ALIASES]
-            raise PolicyError(f"unknown policy {text!r}; {suggest(order, known)}[+backfill]")
+            known = [*ORDERS, *ALIASES, SLURM]
+            raise PolicyError(
+                f"unknown policy {text!r}; {suggest(order, known)}; "
+                "+easy or +conservative after an order"
+            )
         if plus and backfill.strip() not in BACKFILLS:
             raise PolicyError(
                 f"unknown backfilling in {text!r}; {suggest(backfill.strip(), BACKFILLS)}"

@@ -28,6 +28,7 @@ from onega.comparison.adequacy.experiment import (
     run_files,
 )
 from onega.core.errors import SimulationError
+from onega.core.machine.overheads import Overheads
 from onega.core.policy import SLURM, Policy
 from onega.core.rng import Rng
 from onega.core.slurm.parameters import SlurmParameters
@@ -53,10 +54,20 @@ def runs_in(folder: Path) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def real_runs_in(folder: Path) -> RealRuns | None:
-    """Return the runs with their stream, settings and overheads, if they are all in the folder."""
-    known = all((folder / name).is_file() for name in (STREAM, LAWS, REPORT))
-    return RealRuns.read(folder) if known else None
+def real_runs_in(folder: Path, overheads: Overheads | None = None) -> RealRuns | None:
+    """Return the runs with their stream, settings and overheads, if the folder has them.
+
+    ``overheads`` are taken instead of the folder's. A report without the rest is refused.
+    """
+    if not (folder / REPORT).is_file():
+        return None
+    for name in (STREAM,) if overheads else (STREAM, LAWS):
+        if not (folder / name).is_file():
+            raise SimulationError(
+                f"{folder} lacks {name}, which `onega virtual` wrote beside {REPORT}; give "
+                "--overheads FILE|LAWS for other overheads, or name the runs one by one"
+            )
+    return RealRuns.read(folder, overheads)
 
 
 def reproduce_adequacy(
@@ -218,9 +229,9 @@ def _overheads_chapter(real: RealRuns, policies: Sequence[str], draws: int, rng:
     )  # fmt: skip
     notes = (
         f"{len(real.logs)} real runs; P is the mean (of all jobs also the median) over them and, "
-        f"with overheads, over {draws} draws. The ratio is that to the system's own P; the error "
-        "is that of the mean wait. By chance: where both are in nine cases of ten if so many draws "
-        "stand for the real runs, which is if the model is exact.",
+        f"where anything is random, over {draws} draws. The ratio is that to the system's own P; "
+        "the error is that of the mean wait. By chance: where both are in nine cases of ten if so "
+        "many draws stand for the real runs, which is if the model is exact.",
     )
     return Chapter(
         "Models beside it",

@@ -130,6 +130,8 @@ def simulate(
         None if patience is None else Law.of(patience),
     )
     if rule.order == SLURM and replace(machine, overheads=None).is_plain and given.are_plain:
+        if ties != "instant":
+            raise SimulationError(f"the model of Slurm has an order of its own, got ties={ties!r}")
         setup.check_jobs(workload, machine.procs)
         from onega.simulation.slurm.run import simulate_slurm
 

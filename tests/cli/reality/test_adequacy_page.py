@@ -44,7 +44,7 @@ def here(tmp_path, monkeypatch):
     submit, procs = np.cumsum(rng.integers(0, 8, 12)).astype(float), rng.integers(1, 8, 12)
     table = {"submit": submit, "runtime": runtime, "procs": procs, "estimate": 2 * runtime}
     jobs = onega.Workload(table, onega.Meta(procs=16))
-    for name in ("jobs.swf", "heavy.swf"):
+    for name in ("jobs.swf", "heavy.swf", "low.swf"):
         onega.write(jobs, name)
     for name, policy in (("REAL.swf", "easy"), ("MODEL.swf", "fcfs")):
         wait = onega.simulate(jobs, 16, policy).start - submit
@@ -58,6 +58,8 @@ def here(tmp_path, monkeypatch):
     Path("slurm.conf").write_text("SchedulerParameters=bf_interval=45\n")
     Path("MACHINE.toml").write_text("procs = 16\n")
     Path("DIR").mkdir()
+    Path("JUMPED").mkdir()
+    Path("JUMPED/run-1.swf").write_bytes(Path("MODEL.swf").read_bytes())
     Path("OTHER").mkdir()
     for name in ("laws.json", "OTHER/overheads.json"):
         onega.Overheads(completion=1.0).save(name)
@@ -83,7 +85,7 @@ def test_command(command, here, capsys):
         pytest.skip(MESSAGE)
     for there, small in SMALLER:
         command = command.replace(there, small)
-    if command.startswith("onega reproduce adequacy"):
+    if command.startswith(("onega reproduce adequacy", "onega adequacy DIR/run-1.swf")):
         pretend_runs()
     elif "DIR/overheads.json" in command:
         Path("laws.json").rename("DIR/overheads.json")

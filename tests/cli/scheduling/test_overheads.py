@@ -43,6 +43,15 @@ def test_simulate(capsys, policy, tmp_path):
     assert (tmp_path / "run" / "events.csv").exists() == (policy == "easy")
 
 
+def test_the_screen_says_what_was_drawn_and_what_is_unknown(capsys):
+    words = ("simulate", LOG, "--policy", "slurm:bf_foo=3")
+    for more, said in ((("--overheads", LAWS), True), ((), False)):
+        assert run(*words, *more) == 0
+        told = capsys.readouterr()
+        assert ("one draw of the overheads" in told.out) is said
+        assert "doesn't know bf_foo=3" in told.err
+
+
 def test_simulate_with_a_slurm_conf(capsys, tmp_path):
     conf = tmp_path / "slurm.conf"
     conf.write_text("SchedulerParameters=bf_interval=45,bf_resolution=300\n")
@@ -50,7 +59,7 @@ def test_simulate_with_a_slurm_conf(capsys, tmp_path):
         capsys, "simulate", LOG, "--policy", f"slurm:{conf}", "--overheads", LAWS, "--seed", "1"
     )
     assert found["policy"] == "slurm:slurm.conf"
-    assert "overheads: completion gamma" in found["provenance"]
+    assert "overheads (completion gamma" in found["provenance"]
 
 
 def test_adequacy_and_compare_policies(capsys):

@@ -186,6 +186,9 @@ def test_start_and_stop_of_the_job_manager_itself(tmp_path):
     events.write(tmp_path)
     again = EventLog.read(tmp_path)
     assert again.external.equals(events.external)
+    for wrong in ((5.0, 1.0), (float("nan"), 3.0)):
+        with pytest.raises(onega.TraceError, match="when it was started and when stopped"):
+            EventLog.of(schedule, manager=wrong)
     # A model is given jobs and what happens to them; a manager that isn't there starts nobody.
     assert len(again.events()) == 0
     assert len(again.workload()) == 2

@@ -26,7 +26,10 @@ def test_text_files_and_the_measured_set(tmp_path):
     ("text", "words"),
     [
         ("", "empty"),
-        ("no-such-file.json", "neither 'measured', nor a file, nor laws"),
+        ("nonsense", "neither 'measured', nor a file, nor laws"),
+        ("no-such-file.json", "there is no such file"),
+        ("/", "is a folder"),
+        ("launch=1;launch=2", "launch is given twice"),
         ("luanch=3", "of launch, completion, submission"),
         ("launch=soon", "neither a duration"),
     ],

@@ -298,6 +298,8 @@ def test_other_misuse_is_refused():
     rates = onega.RateControl("queue", rates=(1.0, 2.0), k_low=1, k_high=2)
     with pytest.raises(onega.SimulationError, match="no service rates"):
         onega.simulate(workload([0], [1], [1], [1]), onega.Cluster(1, rates), "slurm")
+    with pytest.raises(onega.SimulationError, match="an order of its own"):
+        onega.simulate(workload([0], [1], [1], [1]), 1, "slurm", ties="event")
 
 
 def test_slurm_conf(tmp_path):
@@ -316,7 +318,7 @@ def test_slurm_conf(tmp_path):
     assert (parameters.weight_age, parameters.weight_size) == (1000, 50)
     assert parameters.max_age == 2.5 * 86400
     assert parameters.favour_small
-    path.write_text("nothing here\n")
+    path.write_bytes(b"nothing here\n\x00\x81=\xff\n")
     with pytest.raises(onega.SimulationError, match="no line Keyword=value"):
         read_slurm_conf(path)
     with pytest.raises(onega.SimulationError, match="No such file"):

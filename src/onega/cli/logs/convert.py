@@ -89,8 +89,6 @@ def convert(
     unknown = next((name for name in keep or () if name not in RULES), None)
     if unknown is not None:
         fail(f"no cleaning rule {unknown!r}; {suggest(unknown, RULES)}")
-    if target.exists() and target.samefile(source):
-        fail(f"{target} is the log itself; write to another file, so that nothing is lost")
     log = reading.read(source, procs=procs, rows="unfinished" if unfinished else "finished")
     reports = {"read": log.meta.report}
     jobs_in = len(log)

@@ -53,7 +53,7 @@ def adequacy(
     ] = None,
     simulate: Annotated[
         str | None,
-        option("--simulate", "P,Q,…", "Simulate the log under these policies instead."),
+        option("--simulate", "P,Q,…", "Simulate the log instead: easy, slurm:fine, …."),
     ] = None,
     procs: ProcsOption = None,
     cluster: Annotated[

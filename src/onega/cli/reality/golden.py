@@ -29,7 +29,7 @@ def golden(
     trace: TraceArgument,
     *,
     policy: Annotated[
-        str, option("--policy", "P", "fcfs, easy, conservative, or any other of `onega simulate`.")
+        str, option("--policy", "P", "fcfs, easy, conservative; or another of `onega simulate`.")
     ] = "easy",
     procs: ProcsOption = None,
     knowledge: Annotated[
@@ -57,14 +57,16 @@ def golden(
 ) -> None:
     """Write a log's schedule job by job, with its rules and a checksum; or check another's.
 
-    docs/golden.md defines every rule, so that two simulators can be held against one another. With
-    --check the exit code is 1 if any job differs.
+    docs/golden.md defines every rule of fcfs, easy and conservative, so that two simulators can be
+    held against one another. With --check the exit code is 1 if any job differs.
     """
     from onega.comparison.golden import golden as make_golden
-    from onega.comparison.golden import hold_against, read_golden
+    from onega.comparison.golden import hold_against, other_rules, read_golden
     from onega.core.files import write_text
     from onega.traces.files import whole
 
+    if check is not None and out is not None:
+        fail("--check compares and writes nothing; leave --out out")
     log = ReadOptions(from_format, map_file).read(trace, procs=procs)
     schedule, left_out = _schedule(log, policy, knowledge=knowledge, ties=ties)
     made = make_golden(schedule, ties=ties, left_out=left_out)
@@ -79,7 +81,10 @@ def golden(
         "sha256": made.sha256,
     }
     if check is not None:
-        rows = read_golden(whole(check).decode("utf-8", "replace").splitlines(), str(check))[1]
+        lines = whole(check).decode("utf-8", "replace").splitlines()
+        facts, rows = read_golden(lines, str(check))
+        if told := other_rules(made.facts, facts):
+            remark(f"{check} was made by other rules: {told}")
         found = hold_against(schedule, rows)
         emit({**numbers, **found.summary()}, lambda _: print(_sentence(found)), json=json)
         raise typer.Exit(0 if found.same else 1)

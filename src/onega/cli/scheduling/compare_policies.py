@@ -38,7 +38,9 @@ def compare_policies(
     *,
     policies: Annotated[
         str,
-        option("--policies", "P,P,…", "Policies to compare; differences are from the first."),
+        option(
+            "--policies", "P,P,…", "Policies of onega simulate; differences are from the first."
+        ),
     ] = "fcfs,easy,spf+easy,conservative",
     procs: ProcsOption = None,
     measure: Annotated[

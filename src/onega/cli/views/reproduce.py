@@ -176,23 +176,20 @@ def adequacy(
     DIR is what `onega virtual STREAM --procs N --repeat 2 -o DIR` wrote (run-1.swf, run-2.swf, …):
     its stream is simulated without and with its overheads, and stands beside all its runs.
     """
-    from dataclasses import replace
-
     from onega.core.machine.overheads import Overheads
     from onega.core.slurm.parameters import SlurmParameters
     from onega.reproduce.adequacy import real_runs_in, reproduce_adequacy, runs_in
 
     paths, real = list(runs or ()), None
     settings = None if slurm is None else SlurmParameters.parse(slurm)
+    laws = None if overheads is None else Overheads.parse(overheads)
     if len(paths) == 1 and paths[0].is_dir():
         folder, paths = paths[0], list(runs_in(paths[0]))
-        real = real_runs_in(folder) if settings is None else None
-    if overheads is not None:
-        if real is None:
-            raise SimulationError(
-                "--overheads goes with the whole folder that `onega virtual` wrote, without --slurm"
-            )
-        real = replace(real, overheads=Overheads.parse(overheads))
+        real = real_runs_in(folder, laws) if settings is None else None
+    if laws is not None and real is None:
+        raise SimulationError(
+            "--overheads goes with the whole folder that `onega virtual` wrote, without --slurm"
+        )
     if len(paths) < 2:
         raise SimulationError(
             "reproduce adequacy needs two runs of one stream: two logs with waits, or the folder "

@@ -102,6 +102,9 @@ class EventLog:
         if events is not None:
             external.append(_not_told(Events.of(events), external))
         if manager is not None:
+            begin, stop = manager
+            if not -np.inf < begin <= stop < np.inf:
+                raise TraceError(f"manager is when it was started and when stopped, got {manager}")
             rows = pl.DataFrame({"time": manager, "event": ["begin", "stop"]})
             external.append(_conform(rows, EXTERNAL))
         began = np.isfinite(schedule.start)

@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -153,8 +153,8 @@ class RealRuns:
         return cls(result.stream, logs, result.procs, result.parameters, result.overheads)
 
     @classmethod
-    def read(cls, folder: str | os.PathLike[str]) -> RealRuns:
-        """Read the folder that `virtual` wrote.
+    def read(cls, folder: str | os.PathLike[str], overheads: Overheads | None = None) -> RealRuns:
+        """Read the folder that `virtual` wrote; its own overheads if no others are given.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class RealRuns:
             tuple(read(path) for path in run_files(place)),
             procs,
             parameters,
-            Overheads.load(place / LAWS),
+            overheads or Overheads.load(place / LAWS),
         )
 
     def pairs(self) -> tuple[Adequacy, ...]:
@@ -201,34 +201,35 @@ def compare_with_models(
     runs
         ``slurm`` among the policies takes the parameters that they ran with.
     draws
-        Simulations with overheads of each policy, each with its own draw.
+        Simulations of each policy in which anything is random: overheads, and where in the second
+        Slurm's loops stand.
     rng
-        Seed of the overheads.
+        Their seed.
     """
     seed, pairs = seed_sequence(rng), runs.pairs()
     rows = [_row(REAL, overheads=False, found=pairs)] if pairs else []
     for place, name in enumerate(policies):
-        simulate = _simulator(runs, name)
-        plain = simulate(None)
-        rows.append(_row(name, overheads=False, found=[adequacy(log, plain) for log in runs.logs]))
-        drawn = [simulate(child(seed, place, draw)) for draw in range(draws)]
-        found = [adequacy(log, model) for log in runs.logs for model in drawn]
-        rows.append(_row(name, overheads=True, found=found) | _among(drawn, len(runs.logs), seed))
+        policy = _policy(runs, name)
+        for laws in (None, runs.overheads):
+            cluster = Cluster(runs.procs, overheads=laws)
+            count = draws if laws or policy.order == SLURM else 1
+            drawn = [
+                simulate(runs.stream, cluster, policy, rng=child(seed, place, draw))
+                for draw in range(count)
+            ]
+            found = [adequacy(log, model) for log in runs.logs for model in drawn]
+            row = _row(name, overheads=laws is not None, found=found)
+            rows.append(row | _among(drawn, len(runs.logs), seed))
     return ModelTable(tuple(pair.P for pair in pairs), pl.DataFrame(rows))
 
 
-def _simulator(runs: RealRuns, name: str) -> Callable[[Rng], Schedule]:
-    """Return a function that simulates the stream; with overheads if it is given a seed."""
+def _policy(runs: RealRuns, name: str) -> Policy:
+    """Return a policy by its name; ``slurm`` has the parameters of the runs."""
     policy = Policy.parse(name).knowing("estimate")
-    if name == SLURM:
-        parameters = SlurmParameters.of({"schedulerparameters": runs.parameters}, "real")
-        policy = replace(policy, slurm=parameters)
-
-    def run(seed: Rng) -> Schedule:
-        laws = None if seed is None else runs.overheads
-        return simulate(runs.stream, Cluster(runs.procs, overheads=laws), policy, rng=seed)
-
-    return run
+    if name != SLURM:
+        return policy
+    parameters = SlurmParameters.of({"schedulerparameters": runs.parameters}, "real")
+    return replace(policy, slurm=parameters)
 
 
 def _among(drawn: Sequence[Schedule], runs: int, rng: Rng) -> dict[str, float | None]:

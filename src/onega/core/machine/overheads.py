@@ -82,7 +82,7 @@ class Overheads:
             return cls(given.launch, given.completion)
         except AttributeError:
             raise MachineError(
-                f"overheads are onega.Overheads(launch, completion), got {given!r}"
+                f"overheads are onega.Overheads({', '.join(OVERHEADS)}) or text, got {given!r:.60}"
             ) from None
 
     @classmethod
@@ -92,7 +92,10 @@ class Overheads:
             return cls.measured()
         if Path(text).is_file():
             return cls.load(text)
-        laws = {}
+        if "=" not in text and ("/" in text or text.endswith(".json")):
+            there = "is a folder" if Path(text).is_dir() else "there is no such file"
+            raise MachineError(f"overheads {text!r}: {there}")
+        laws: dict[str, str] = {}
         for part in filter(None, (one.strip() for one in text.split(";"))):
             name, equals, law = (word.strip() for word in part.partition("="))
             if not equals or name not in OVERHEADS:
@@ -100,6 +103,8 @@ class Overheads:
                     f"overheads {text!r} are neither {MEASURED!r}, nor a file, nor laws such as "
                     f"'completion=gamma(mean=2, sd=1); release=1s'; of {', '.join(OVERHEADS)}"
                 )
+            if name in laws:
+                raise MachineError(f"overheads {text!r}: {name} is given twice")
             laws[name] = law
         if not laws:
             raise MachineError("overheads: an empty text; give 'measured', a file, or laws")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from onega.core.errors import PolicyError
@@ -35,5 +36,5 @@ def _read(path: Path, found: dict[str, str], depth: int) -> None:
             _read(path.parent / body.split(maxsplit=1)[1], found, depth + 1)
             continue
         key, equals, value = body.partition("=")
-        if equals and key.strip():
+        if equals and re.fullmatch(r"[A-Za-z0-9]+", key.strip()):
             found[key.strip().lower()] = value.strip()

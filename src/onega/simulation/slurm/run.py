@@ -121,10 +121,11 @@ def simulate_slurm(
         raise SimulationError("the model of Slurm knows no service rates; use rate control none")
     parameters = policy.slurm or SlurmParameters()
     laws = None if cluster.overheads is None else Overheads.of(cluster.overheads)
-    seed = None
+    seed, drawn = None if rng is None else seed_sequence(rng), "where the loops stand"
     if laws is not None and delays is None:
-        seed = seed_sequence(rng)
-        delays, rng = SlurmDelays.draw(laws, workload, rng=seed), child(seed, 0)
+        seed = seed or seed_sequence()
+        delays = SlurmDelays.draw(laws, workload, rng=seed)
+        drawn += f", overheads ({_tell(laws)})"
     delays = delays or SlurmDelays.none(len(workload))
     limit = limit_seconds(workload, perfect=policy.knowledge == "runtime")
     runtime = np.array(workload.column("runtime"))
@@ -137,7 +138,7 @@ def simulate_slurm(
         _make_jobs(workload, order, runtime, limit, delays),
         cluster.procs,
         parameters,
-        rng,
+        None if seed is None else child(seed, 0),
         progress,
     )
     row = np.argsort(order)
@@ -149,8 +150,8 @@ def simulate_slurm(
         f"knowledge={policy.knowledge}, enforce_limits={enforce_limits}",
         f"{backfilled} of {order.size} jobs started by backfill",
     ]
-    if laws is not None and seed is not None:
-        notes.append(f"overheads: {_tell(laws)}; rng={describe_seed(seed)}")
+    if seed is not None:
+        notes.append(f"drawn: {drawn}; rng={describe_seed(seed)}")
     if parameters.ignored:
         notes.append(f"parameters that the model doesn't know: {', '.join(parameters.ignored)}")
     return Schedule(

@@ -44,7 +44,9 @@ def simulate(
     policy: Annotated[
         str,
         option(
-            "--policy", "P", "ORDER[+BACKFILL]: fcfs, easy, conservative, spf+easy, wfp3+easy, …"
+            "--policy",
+            "P",
+            "ORDER[+BACKFILL]: fcfs, easy, conservative, spf+easy, …; or slurm[:fine|:FILE.conf].",
         ),
     ] = "fcfs",
     knowledge: KnowledgeOption = None,
@@ -79,6 +81,8 @@ def simulate(
 
     file_format = _checked_format(format, out)
     rule = Policy.parse(policy).knowing(knowledge)  # type: ignore[arg-type]
+    if rule.slurm is not None and rule.slurm.ignored:
+        remark(f"the model of Slurm doesn't know {', '.join(rule.slurm.ignored)}")
     if ties not in TIES:
         raise SimulationError(f"unknown ties {ties!r}; {suggest(ties, TIES)}")
     inputs = given.read()
@@ -99,7 +103,8 @@ def simulate(
     if out is not None:
         remark(f"{', '.join(names[:-1])} and {names[-1]} are in {out}")
     page = FigurePage(figures, "simulate", repr(schedule)[1:-1], schedule)
-    emit(numbers, print_summary, json=json, figures=page)
+    drawn = schedule.cluster.overheads is not None
+    emit(numbers, lambda _: print_summary(numbers, drawn=drawn), json=json, figures=page)
 
 
 def _file_names(machine: Cluster, rule: Policy, format: str, *, detailed: bool) -> tuple[str, ...]:

@@ -22,14 +22,15 @@ from onega.core.units import (
 Row = tuple[str, str, str]
 
 
-def print_summary(numbers: Mapping[str, Any]) -> None:
-    """Print a title and a table of measures."""
+def print_summary(numbers: Mapping[str, Any], *, drawn: bool = False) -> None:
+    """Print a title and a table of measures; ``drawn``: with one draw of overheads."""
     console = out()
     known = {"estimate": "the users' estimates", "runtime": "the run times"}
     knows = f", the scheduler knows {known[numbers['knowledge']]}" if numbers["knowledge"] else ""
     jobs = "1 job" if numbers["jobs"] == 1 else f"{show(numbers['jobs'])} jobs"
     title = f"{numbers['policy']} on {show(numbers['procs'])} processors, {jobs}"
-    console.print(f"[bold]{escape(title)}[/bold]{escape(knows)}", soft_wrap=True)
+    more = "; one draw of the overheads (--seed takes another)" if drawn else ""
+    console.print(f"[bold]{escape(title)}[/bold]{escape(knows + more)}", soft_wrap=True)
     if numbers["size_warning"]:
         console.print(f"[yellow]![/yellow] {escape(numbers['size_warning'])}")
     console.print(escape(_window_words(numbers)))
