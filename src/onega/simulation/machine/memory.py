@@ -45,7 +45,7 @@ class _Layout:
         clock, rules, nodes = self._clock(), self._rules(), self.hosts.size
         partitions, idle = self._partitions()
         calendar, booked = self._calendar()
-        events = problem.events.copy()
+        events = problem.events.astype(state.EVENT)
         events["node"] = self._place_of(events["node"])
         dips = calendar.size + nodes + problem.nodes.shared.size + PLAN_ROOM
         # What one instant may take of the logs.
