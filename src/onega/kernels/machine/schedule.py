@@ -45,8 +45,9 @@ def _start_quickest(m: Machine, partition: int, number: int, first: int, count: 
             continue
         allowed = True
         left = expect_left(m, job, option)
-        better = left < shortest or (
-            left == shortest and m.options[option].procs < m.options[best].procs
+        better = best < 0 or (
+            left < shortest
+            or (left == shortest and m.options[option].procs < m.options[best].procs)
         )
         if better and fits_now(m, partition, option, left):
             best, shortest = option, left
