@@ -39,13 +39,12 @@ def _next_dropped(m: Machine, number: int) -> int:
 @compiled
 def _drop_children(m: Machine, number: int) -> None:
     """Drop the jobs that depend on one that didn't end well, and those that depend on them."""
-    clock, top = m.clock[0], number
+    top = number
     # Depth first without a stack: a job that never runs has no link, so that one has the way back.
     while True:
         child = _next_dropped(m, number)
         if child >= 0:
             _close(m, child, codes.DROPPED)
-            clock.pending -= 1
             m.jobs[child].link = number
             number = child
         elif number == top:
@@ -141,8 +140,6 @@ def cancel(m: Machine, number: int) -> None:
     """Let a job leave that waits, or hasn't been submitted yet."""
     clock, job = m.clock[0], m.jobs[number]
     if job.phase == AHEAD:
-        if job.after >= 0:
-            clock.pending -= 1
         depart(m, number, codes.CANCELLED)
         return
     dequeue(m, number)

@@ -147,7 +147,6 @@ def _submissions(m: Machine) -> None:
         by_clock = clock.next_job if _next_submission(m) <= clock.now else jobs.size
         if dependent < by_clock:
             _submit(m, dependent, clock.now)
-            clock.pending -= 1
         elif by_clock < jobs.size:
             clock.next_job += 1
             _submit(m, by_clock, jobs[by_clock].submit)
@@ -252,7 +251,6 @@ def load(m: Machine, initial: Ints) -> int:
         job.submitted = job.submit
         job.phase = WORKS
         heap_push(m.work, number, job.begun + work_left(m, job, option), job.seq)
-        clock.running += 1
         clock.arrived += 1
         if clock.control == WORKLOAD:
             known_end = max(v, job.begun + expect_left(m, job, option))

@@ -74,7 +74,6 @@ def occupy(m: Machine, number: int, option: int, expected: float) -> None:
     attempt.begin = np.nan
     attempt.end = np.nan
     clock.sequence += 1
-    clock.holding += 1
 
 
 @compiled
@@ -121,7 +120,6 @@ def begin_work(m: Machine, number: int) -> None:
     job.begun = work_clock(clock)
     heap_push(m.work, number, job.begun + work_left(m, job, job.option), job.seq)
     clock.launching -= 1
-    clock.running += 1
     if clock.control == WORKLOAD:
         known = expect_left(m, job, job.option)
         clock.known_waiting -= known
@@ -131,10 +129,8 @@ def begin_work(m: Machine, number: int) -> None:
 @compiled
 def stop_work(m: Machine, number: int) -> None:
     """Count a job no longer as working: done, or interrupted."""
-    clock = m.clock[0]
-    clock.running -= 1
-    if clock.control == WORKLOAD:
-        uncount_running(clock, m.known, number)
+    if m.clock[0].control == WORKLOAD:
+        uncount_running(m.clock[0], m.known, number)
 
 
 @compiled
@@ -154,7 +150,6 @@ def release(m: Machine, number: int) -> None:
     if m.rules[0].factors > 0:
         hold_usage(m, m.users[job.user], -procs)
     m.logs.attempts[job.seq].end = clock.now
-    clock.holding -= 1
     clock.pass_due = 1
     m.plan[0].stale = 1
 

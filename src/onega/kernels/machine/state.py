@@ -50,12 +50,12 @@ PLENTY = 1 << 40
 """Chunks that need nothing of a node fit in any number."""
 
 CLOCK = record(
-    # What the rate controls of `pool.rates` read and write; ``running`` counts those at work.
+    # What the rate controls of `pool.rates` read and write.
     now=REAL, t0=REAL, v0=REAL, rate=REAL, level=WHOLE, control=WHOLE, p_low=REAL, p_high=REAL,
-    arrived=WHOLE, departed=WHOLE, running=WHOLE, switches=WHOLE,
+    arrived=WHOLE, departed=WHOLE, switches=WHOLE,
     known_waiting=REAL, known_ends=REAL, counted=WHOLE,
-    # Jobs that wait, hold processors, are in launch, have left, wait for another's end.
-    waiting=WHOLE, holding=WHOLE, launching=WHOLE, gone=WHOLE, pending=WHOLE,
+    # Jobs that wait, are in launch, have left.
+    waiting=WHOLE, launching=WHOLE, gone=WHOLE,
     # Next rows of the tables.
     next_job=WHOLE, next_row=WHOLE, next_dated=WHOLE,
     # The next start's number; spare links; running jobs with an expected end.

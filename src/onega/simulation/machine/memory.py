@@ -107,7 +107,6 @@ class _Layout:
         clock["now"] = clock["epoch"] = clock["keys_due"] = problem.t0  # that of work is at 0
         clock["rate"], clock["control"] = control.rates[0], CONTROL_CODES[control.kind]
         clock["p_low"], clock["p_high"] = control.p_low, control.p_high
-        clock["pending"] = problem.followers.size
         clock["serving"], clock["timer"], clock["since"] = -1, np.inf, 1.0
         return clock
 
