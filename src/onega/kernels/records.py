@@ -6,15 +6,11 @@ with ``NUMBA_DISABLE_JIT=1``. In both cases ``jobs[3]`` is a reference, ``a[i] =
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from onega.kernels.types import Records
-
-ROWS = 4096
-"""Records that are written or read together, field by field, while they are in the cache."""
 
 WHOLE, REAL = "i8", "f8"
 """The kinds of fields."""
@@ -36,18 +32,6 @@ def record(**fields: str) -> np.dtype[np.void]:
 def to_records(kind: np.dtype[np.void], count: int, **columns: Any) -> Records:  # noqa: ANN401
     """Make so many records of columns, or of one value for all; fields that aren't given are 0."""
     records = np.zeros(count, kind)
-    for first in range(0, count, ROWS):
-        some = slice(first, first + ROWS)
-        for name, values in columns.items():
-            records[name][some] = values[some] if np.ndim(values) else values
+    for name, values in columns.items():
+        records[name] = values
     return records
-
-
-def to_columns(records: Records, names: Sequence[str]) -> list[Any]:
-    """Return some fields of records as contiguous arrays."""
-    columns = [np.empty(records.size, records.dtype[name]) for name in names]
-    for first in range(0, records.size, ROWS):
-        some = slice(first, first + ROWS)
-        for name, values in zip(names, columns, strict=True):
-            values[some] = records[name][some]
-    return columns

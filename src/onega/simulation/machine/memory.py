@@ -9,7 +9,6 @@ from onega.core.types import Array, Floats
 from onega.kernels.machine import codes, state
 from onega.kernels.machine.state import Logs, Machine
 from onega.kernels.pool.engine import DUE, SWITCH
-from onega.kernels.records import to_columns
 from onega.kernels.structures.heap import make_heap
 from onega.simulation.machine.problem import Outcome, Problem
 from onega.simulation.pool.setup import CONTROL_CODES, make_levels
@@ -255,7 +254,7 @@ def outcome(machine: Machine) -> Outcome:
     """Bring together what happened."""
     clock, logs = machine.clock[0], machine.logs
     fields = ("submitted", "start", "end", "state", "option", "lost")
-    submit, start, end, became, option, lost = to_columns(machine.jobs, fields)
+    submit, start, end, became, option, lost = (machine.jobs[name].copy() for name in fields)
     return Outcome(
         submit,
         start,
