@@ -75,16 +75,8 @@ def queue_ranks(queues: Sequence[Queue], queue: Ints) -> tuple[Ints, Floats]:
 
 def numbered(values: pl.Series) -> tuple[Ints, Ints]:
     """Return a number from 0 for each of a column's values, and the values; null counts as −1."""
-    filled = values.fill_null(-1) if values.null_count() else values
-    known = filled.to_numpy()
-    least = int(known.min())
-    if known.max() - least > 10 * known.size + 1000:  # too sparse to be counted
-        names, number = np.unique(known, return_inverse=True)
-        return number.astype(np.int64), names
-    number = np.subtract(known, least, dtype=np.int64)
-    there = np.bincount(number) > 0
-    names = np.flatnonzero(there) + least
-    return number if there.all() else (np.cumsum(there) - 1)[number], names
+    names, number = np.unique(values.fill_null(-1).to_numpy(), return_inverse=True)
+    return number.astype(np.int64), names
 
 
 def open_accounts(jobs: Jobs, cluster: Cluster, queue: Ints, people: int) -> Array:

@@ -27,11 +27,6 @@ NODES = "nodes"
 NO_JOB = np.iinfo(np.int64).min
 """Stands for an id that isn't given: no job has it."""
 
-
-MOST_KEPT = 1 << 22
-"""Shapes up to which they are kept for the next run of the same log: 100 MB."""
-
-
 Offer = tuple[Ints, Floats, Floats, Ints]
 """Shapes that are on offer, job by job: width, run time, estimate; how many each job has."""
 
@@ -150,23 +145,14 @@ def _by_law(workload: Workload, law: Speedup, machine: int, fixed: Flags) -> Off
     widths = np.array(widths_on_offer(law, machine), dtype=np.int64)
     procs = workload.column("procs").astype(np.int64)
     mine, others = law.speedup(procs), law.speedup(widths)
-    # The last law's shapes are kept: to make them takes longer than many a run with them.
-    kept: dict[bytes, Offer] = workload.cached((_by_law,), dict)
-    key = b"".join(one.tobytes() for one in (widths, others, mine, fixed))
-    offer = kept.get(key)
-    if offer is None:
-        factor = np.hstack([np.ones((procs.size, 1)), mine[:, None] / others])
-        width = np.hstack([procs[:, None], np.broadcast_to(widths, (procs.size, widths.size))])
-        some = (width != procs[:, None]) & ~fixed[:, None]
-        some[:, 0] = True
-        runtime, estimate = (
-            (workload.column(name)[:, None] * factor)[some] for name in ("runtime", "estimate")
-        )
-        offer = width[some], runtime, estimate, some.sum(axis=1)
-        kept.clear()
-        if runtime.size <= MOST_KEPT:
-            kept[key] = offer
-    return offer
+    factor = np.hstack([np.ones((procs.size, 1)), mine[:, None] / others])
+    width = np.hstack([procs[:, None], np.broadcast_to(widths, (procs.size, widths.size))])
+    some = (width != procs[:, None]) & ~fixed[:, None]
+    some[:, 0] = True
+    runtime, estimate = (
+        (workload.column(name)[:, None] * factor)[some] for name in ("runtime", "estimate")
+    )
+    return width[some], runtime, estimate, some.sum(axis=1)
 
 
 def _by_table(
