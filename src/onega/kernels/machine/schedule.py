@@ -26,7 +26,7 @@ from onega.kernels.machine.plan import (
 from onega.kernels.machine.queue import renew_keys
 from onega.kernels.machine.running import expect_left, start
 from onega.kernels.machine.sleep import fire_timers, set_timers
-from onega.kernels.machine.state import NONE, ONE_PASS, UNTIL_A_START, KeyFunction, Machine, Record
+from onega.kernels.machine.state import NONE, KeyFunction, Machine, Record
 from onega.kernels.machine.usage import within_limits
 from onega.kernels.pool.engine import BAD_KEY, MORE, QUEUE_FULL
 from onega.kernels.pool.engine import clock as work_clock
@@ -193,8 +193,7 @@ def schedule(m: Machine, own: KeyFunction) -> int:
         if not renew_keys(m, own):
             return BAD_KEY
         overdue = work_clock(clock) > plan.first
-        outlived = rules.keeps == ONE_PASS or (rules.keeps == UNTIL_A_START and plan.started > 0)
-        if plan.stale > 0 or outlived or overdue or clock.rate != plan.rate:
+        if plan.stale > 0 or rules.keeps == 0 or overdue or clock.rate != plan.rate:
             forget(m)
         clock.serving = 0
     while clock.serving < m.partitions.size:

@@ -75,11 +75,8 @@ RULES = record(
     half_life=REAL, period=REAL, machine=REAL,
     keeps=WHOLE,
 )  # fmt: skip
-"""``lines``, ``stretches``: lines of the logs that one instant takes at most; ``keeps``: how long
-plans outlive the pass that made them (codes below)."""
-
-ONE_PASS, UNTIL_A_START, UNTIL_AN_END = 0, 1, 2
-"""How long a plan holds if nothing else changes; see `onega.kernels.machine.schedule`."""
+"""``lines``, ``stretches``: lines of the logs that one instant takes at most; ``keeps``: whether
+plans outlive the pass that made them."""
 
 JOB = record(
     submit=REAL, launch=REAL, completion=REAL, think=REAL, queue_factor=REAL,

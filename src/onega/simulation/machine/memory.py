@@ -130,23 +130,18 @@ class _Layout:
             rules[name] = value
         return rules
 
-    def _keeps(self) -> int:
-        """Return how long a plan holds if nothing ends.
+    def _keeps(self) -> bool:
+        """Tell whether a plan holds for more than one pass if nothing ends.
 
-        One pass if orders depend on the time or nodes are chosen by how deep they sleep, or if
-        partitions see each other's reservations; until something starts if nodes are chosen by
-        what others leave of them.
+        It doesn't if orders depend on the time, nodes are chosen by how deep they sleep or by what
+        others leave of them, or if partitions see each other's reservations.
         """
         problem, rules = self.problem, self.problem.partitions
         fixed = np.isin(rules["order"], (codes.STATIC, codes.MULTIFACTOR)).all()
         alone = self.parts == 1 or problem.nodes.shared.size == 0
         awake = problem.nodes.pooled or problem.sleep.size == 0
-        if not (fixed and alone and awake):
-            return state.ONE_PASS
         by_number = (rules["whole"] > 0) | (rules["placement"] == codes.FIRST_FIT)
-        if problem.nodes.pooled or by_number.all():
-            return state.UNTIL_AN_END
-        return state.UNTIL_A_START
+        return bool(fixed and alone and awake and (problem.nodes.pooled or by_number.all()))
 
     def _jobs(self) -> Array:
         """Make the jobs; those that wait for the same one's end are chained by row."""
