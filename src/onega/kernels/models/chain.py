@@ -10,15 +10,7 @@ from onega.kernels.jit import kernel
 @kernel
 def pick(cumulative: np.ndarray, u: float) -> int:
     """Smallest state whose cumulative probability exceeds u (the last one, if rounding fails)."""
-    low = 0
-    high = cumulative.size - 1
-    while low < high:
-        middle = (low + high) // 2
-        if cumulative[middle] > u:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return min(int(np.searchsorted(cumulative, u, side="right")), cumulative.size - 1)
 
 
 @kernel
