@@ -8,6 +8,7 @@ from math import isclose, isnan
 import numpy as np
 
 from onega.kernels.machine import codes
+from onega.kernels.machine.state import LIMITS
 from onega.simulation.machine.problem import Outcome, Problem
 
 DONE = (codes.COMPLETED, codes.TIMEOUT)
@@ -113,7 +114,7 @@ def check_shared(history: History) -> None:
 def check_accounts(history: History) -> None:
     """Nobody starts above the limits of his accounts."""
     problem = history.problem
-    accounts = problem.jobs[["limit_1", "limit_2", "limit_3"]].tolist()
+    accounts = np.stack([problem.jobs[name] for name in LIMITS], axis=1).tolist()
     for job, t, _, _, end in history.attempts[history.inherited :]:
         for account in accounts[job] if t < end else ():
             if account == 0:

@@ -7,8 +7,9 @@ import numpy as np
 from onega.kernels.jit import compiled
 from onega.kernels.machine import codes
 from onega.kernels.machine.leave import cancel, interrupt, kill
-from onega.kernels.machine.log import note, note_stretch
+from onega.kernels.machine.log import note, note_capacity, note_stretch
 from onega.kernels.machine.nodes import change_free, refresh
+from onega.kernels.machine.plan import void
 from onega.kernels.machine.sleep import end_idle
 from onega.kernels.machine.state import AHEAD, COMPLETES, LAUNCHES, NONE, WAITS, Machine
 
@@ -101,7 +102,7 @@ def _job_event(m: Machine, code: int, number: int) -> bool:
 def _change(m: Machine) -> None:
     """Note that the machine has changed: a pass is due, and the plan is made anew."""
     m.clock[0].pass_due = 1
-    m.plan[0].stale = 1
+    void(m)
 
 
 @compiled
@@ -155,8 +156,7 @@ def take_calendar(m: Machine) -> None:
             resource = m.resources[dated.resource]
             resource.free += dated.capacity - resource.capacity
             resource.capacity = dated.capacity
-            note(m, codes.CAPACITY, NONE, NONE)
-            m.logs.lines[clock.logged - 1].node = dated.resource
+            note_capacity(m, dated.resource)
 
 
 @compiled

@@ -16,11 +16,11 @@ from onega.kernels.machine.events import next_event, take_calendar, take_events
 from onega.kernels.machine.leave import finish
 from onega.kernels.machine.log import has_room, note, note_stretch
 from onega.kernels.machine.placement import place
-from onega.kernels.machine.plan import forget
+from onega.kernels.machine.plan import forget, void
 from onega.kernels.machine.queue import enqueue
 from onega.kernels.machine.running import begin_work, expect_left, occupy, stop_work, work_left
 from onega.kernels.machine.schedule import schedule
-from onega.kernels.machine.sleep import fire_timers, pop_idle
+from onega.kernels.machine.sleep import fire_timers, next_timer, pop_idle
 from onega.kernels.machine.state import (
     AHEAD,
     COMPLETES,
@@ -80,7 +80,7 @@ def _next_time(m: Machine) -> float:
     following = min(following, _next_dependent(m))
     following = min(following, _next_submission(m))
     following = min(following, next_event(m))
-    return max(min(following, clock.timer), clock.now)
+    return max(min(following, next_timer(m)), clock.now)
 
 
 @compiled
@@ -161,7 +161,7 @@ def _instant(m: Machine, own: KeyFunction) -> int:
     _completions(m)
     take_events(m)
     take_calendar(m)
-    if clock.timer <= clock.now:
+    if m.rules[0].wake_ahead > 0:
         fire_timers(m)
     _submissions(m)
     result = MORE
@@ -255,5 +255,5 @@ def load(m: Machine, initial: Ints) -> int:
         if clock.control == WORKLOAD:
             known_end = max(v, job.begun + expect_left(m, job, option))
             count_running(clock, m.known, number, known_end)
-    m.plan[0].stale = 1
+    void(m)
     return -1

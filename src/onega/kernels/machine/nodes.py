@@ -46,11 +46,10 @@ def held_by(m: Machine, part: Record, link: int, chunk: int) -> float:
 @compiled
 def keep_found(m: Machine) -> int:
     """Make a list of links, by node, of the placement found last; return its first."""
-    clock = m.clock[0]
-    first = NONE
-    for k in range(clock.found - 1, -1, -1):
-        clock.spare_link -= 1
-        spare = m.links[clock.spare_link].spare
+    spares, first = m.spare[0], NONE
+    for k in range(m.placed[0].nodes - 1, -1, -1):
+        spares.links -= 1
+        spare = m.links[spares.links].spare
         link = m.links[spare]
         link.node = m.found[k].node
         link.chunks = m.found[k].chunks
@@ -62,10 +61,10 @@ def keep_found(m: Machine) -> int:
 @compiled
 def drop_links(m: Machine, k: int) -> None:
     """Make the links of a list spare again."""
-    clock = m.clock[0]
+    spares = m.spare[0]
     while k >= 0:
-        m.links[clock.spare_link].spare = k
-        clock.spare_link += 1
+        m.links[spares.links].spare = k
+        spares.links += 1
         k = m.links[k].following
 
 

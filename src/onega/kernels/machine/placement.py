@@ -75,14 +75,14 @@ def _find_room(
                 if total >= enough:
                     piece.chunks -= total - enough
                     break
-    m.clock[0].found = count
+    m.placed[0].nodes = count
     return total
 
 
 @compiled
 def _take_in_order(m: Machine, left: int, by_room: bool) -> None:  # noqa: FBT001
     """Take nodes by what fits on them, the least first (best fit), awake ones, then by number."""
-    found, count, depths = m.found, m.clock[0].found, m.rules[0].sleeps + 1
+    found, count, depths = m.found, m.placed[0].nodes, m.rules[0].sleeps + 1
     following = beyond = PLENTY * (depths + 1)
     for k in range(count):
         found[k].chunks = 0
@@ -102,7 +102,7 @@ def _take_in_order(m: Machine, left: int, by_room: bool) -> None:  # noqa: FBT00
 def _given_down_to(m: Machine, level: int, most: int) -> int:
     """Count the chunks, at most about ``most``, if all nodes are filled down to a level of room."""
     given = 0
-    for k in range(m.clock[0].found):
+    for k in range(m.placed[0].nodes):
         given += min(max(0, m.found[k].room - level), most)
     return given
 
@@ -114,7 +114,7 @@ def _spread(m: Machine, chunks: int) -> None:
     In the end all nodes with more room than some level have been filled to it, and each of the
     chunks that are left takes one of them, the awake first, then by number, one below.
     """
-    found, count = m.found, m.clock[0].found
+    found, count = m.found, m.placed[0].nodes
     low, high = 0, 0
     for k in range(count):
         high = max(high, found[k].room)
@@ -138,23 +138,23 @@ def _spread(m: Machine, chunks: int) -> None:
 def _keep_taken(m: Machine) -> None:
     """Leave out the nodes that none of the chunks go to."""
     found, kept = m.found, 0
-    for k in range(m.clock[0].found):
+    for k in range(m.placed[0].nodes):
         if found[k].chunks > 0:
             found[kept].node = found[k].node
             found[kept].chunks = found[k].chunks
             kept += 1
-    m.clock[0].found = kept
+    m.placed[0].nodes = kept
 
 
 @compiled
 def place(m: Machine, part: Record, row: Floats, option: int, begin: float, until: float) -> bool:
-    """Find nodes for an option; False (then ``room`` of the plan is known) if there isn't room."""
+    """Find nodes for an option; False (then it is known how many find room) if there isn't room."""
     chunks = m.options[option].chunks
     rule = FIRST_FIT if part.whole > 0 else part.placement
     by_number = rule == FIRST_FIT and m.rules[0].sleeps == 0
     enough = chunks if by_number else PLENTY
-    m.plan[0].room = _find_room(m, part, row, option, begin, until, enough)
-    if m.plan[0].room < chunks:
+    m.placed[0].chunks = _find_room(m, part, row, option, begin, until, enough)
+    if m.placed[0].chunks < chunks:
         return False
     if not by_number:
         if rule == SPREAD:

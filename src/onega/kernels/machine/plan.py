@@ -6,6 +6,7 @@ earliest     when can it start? (∞: never); its nodes are in ``found``
 reserve      promise it that
 take         let it start on what `fits_now` found: see `running.start`
 forget       throw all reservations away
+void         throw them away before the next pass
 ============ ===================================================================================
 
 Beside what is free now, the plan knows *changes*, in time: begins and ends of reservations and of
@@ -51,6 +52,12 @@ def forget(m: Machine) -> None:
     for k in range(m.partitions.size):
         part = m.partitions[k]
         part.decided, part.seen, part.blocked, part.reserved = 0, 0, 0, 0
+
+
+@part
+def void(m: Machine) -> None:
+    """Let the plan be made anew at the next pass."""
+    m.plan[0].stale = 1
 
 
 @part
@@ -111,11 +118,11 @@ def fits_now(m: Machine, partition: int, option: int, lasting: float) -> bool:
         return True
     counted = _counted(m, partition, m.options[option].chunk)
     if until <= plan.first_dip:
-        counted.now = min(counted.now, plan.room)
+        counted.now = min(counted.now, m.placed[0].chunks)
     else:  # all windows that end after the last dip are alike
         until = min(until, np.nextafter(plan.last_dip, np.inf))
         if until <= counted.until:
-            counted.until, counted.later = until, plan.room
+            counted.until, counted.later = until, m.placed[0].chunks
     return False
 
 
@@ -194,7 +201,7 @@ def has_space(m: Machine, part: Record) -> bool:
     pieces = part.last - part.first + m.resources.size
     rows = m.calendar.size  # the calendar's come in between
     return (
-        m.clock[0].spare_link >= pieces
+        m.spare[0].links >= pieces
         and plan.changes + 2 + rows <= m.changes.size
         and plan.dips + pieces + rows <= m.dips.size
     )

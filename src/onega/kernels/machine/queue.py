@@ -6,9 +6,10 @@ import numpy as np
 
 from onega.kernels.jit import compiled, shift
 from onega.kernels.machine.codes import MULTIFACTOR, OWN, STATIC
+from onega.kernels.machine.plan import void
 from onega.kernels.machine.running import expect_left
 from onega.kernels.machine.state import NONE, KeyFunction, Machine, Record
-from onega.kernels.machine.usage import priority_key, unit
+from onega.kernels.machine.usage import keys_are_due, priority_key, unit
 from onega.kernels.pool.keyed import builtin_key
 from onega.kernels.types import Records
 
@@ -38,7 +39,7 @@ def _place_of(queue: Records, low: int, high: int, rank: int, key: float, job: i
 def enqueue(m: Machine, number: int) -> None:
     """Let a job wait in its partition's queue."""
     job = m.jobs[number]
-    part, plan = m.partitions[job.partition], m.plan[0]
+    part = m.partitions[job.partition]
     first, last = part.queue, part.queue + part.waiting
     key = job.key if part.order != STATIC else 0.0
     place = _place_of(m.queue, first, last, job.rank, key, number)
@@ -57,7 +58,7 @@ def enqueue(m: Machine, number: int) -> None:
         entry.cores = min(entry.cores, m.options[k].cores)
     part.waiting += 1
     if place - first < part.decided:
-        plan.stale = 1
+        void(m)
     part.seen = min(part.seen, place - first)
     m.clock[0].waiting += 1
 
@@ -75,7 +76,7 @@ def dequeue(m: Machine, number: int) -> None:
         place += 1
     shift(m.queue, place, place + 1, last - place - 1)
     part.waiting -= 1
-    m.plan[0].stale = 1
+    void(m)
     m.clock[0].waiting -= 1
 
 
@@ -113,11 +114,8 @@ def renew_keys(m: Machine, own: KeyFunction) -> bool:
 
     Multifactor priorities are computed anew if it is time to.
     """
-    clock, rules = m.clock[0], m.rules[0]
-    due, growth = rules.factors > 0 and clock.now >= clock.keys_due, 1.0
-    if due:
-        clock.keys_due = clock.now + rules.period
-        growth = unit(m)
+    due = keys_are_due(m)
+    growth = unit(m) if due else 1.0
     for number in range(m.partitions.size):
         part = m.partitions[number]
         if part.order == STATIC or (part.order == MULTIFACTOR and not due):
@@ -128,8 +126,8 @@ def renew_keys(m: Machine, own: KeyFunction) -> bool:
             entry.key = _key(m, part.order, entry.job, growth, own)
             m.jobs[entry.job].key = entry.key
             if part.order == OWN and np.isnan(entry.key):
-                clock.culprit = entry.job
+                m.clock[0].culprit = entry.job
                 return False
         if _sort(m.queue, first, last):
-            m.plan[0].stale = 1
+            void(m)
     return True

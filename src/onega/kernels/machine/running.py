@@ -10,6 +10,7 @@ from onega.kernels.machine.codes import STARTED
 from onega.kernels.machine.dips import lower_dips
 from onega.kernels.machine.log import note
 from onega.kernels.machine.nodes import drop_links, held_by, hold, keep_found
+from onega.kernels.machine.plan import void
 from onega.kernels.machine.sleep import pop_idle, push_idle, take_node
 from onega.kernels.machine.state import LAUNCHES, WORKS, Machine, Record
 from onega.kernels.machine.usage import count_in, hold_usage
@@ -65,7 +66,7 @@ def occupy(m: Machine, number: int, option: int, expected: float) -> None:
     procs = m.options[option].procs
     count_in(m, job, 1, procs)
     if m.rules[0].factors > 0:
-        hold_usage(m, m.users[job.user], procs)
+        hold_usage(m, job.user, procs)
     _add_end(m, number, expected)
     attempt = m.logs.attempts[clock.sequence]
     attempt.job = number
@@ -82,7 +83,7 @@ def _wake(m: Machine, part: Record, procs: int) -> float:
     if m.rules[0].pooled:
         return pop_idle(m, part, procs)
     wake = 0.0
-    for k in range(m.clock[0].found):
+    for k in range(m.placed[0].nodes):
         wake = max(wake, take_node(m, m.found[k].node))
     return wake
 
@@ -148,10 +149,10 @@ def release(m: Machine, number: int) -> None:
     drop_links(m, job.link)
     count_in(m, job, -1, -procs)
     if m.rules[0].factors > 0:
-        hold_usage(m, m.users[job.user], -procs)
+        hold_usage(m, job.user, -procs)
     m.logs.attempts[job.seq].end = clock.now
     clock.pass_due = 1
-    m.plan[0].stale = 1
+    void(m)
 
 
 @compiled

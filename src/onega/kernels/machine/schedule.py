@@ -21,6 +21,7 @@ from onega.kernels.machine.plan import (
     has_space,
     may_fit,
     reserve,
+    void,
     window_end,
 )
 from onega.kernels.machine.queue import renew_keys
@@ -71,8 +72,9 @@ def _soonest(m: Machine, part: Record, job: Record, first: int, count: int) -> i
         if v + left > end:
             continue
         time = earliest(m, part, option, left, end)
-        better = time + left < end or (
-            time + left == end and best >= 0 and m.options[option].procs < m.options[best].procs
+        better = best < 0 or (
+            time + left < end
+            or (time + left == end and m.options[option].procs < m.options[best].procs)
         )
         if time < np.inf and better:
             best, end = option, time + left
@@ -203,7 +205,7 @@ def schedule(m: Machine, own: KeyFunction) -> int:
         clock.serving += 1
     clock.serving = NONE
     if (rules.limits > 0 and plan.started > 0) or plan.empty > 0:
-        plan.stale = 1  # a limit may have been reached, or a reservation without length taken
+        void(m)  # a limit may have been reached, or a reservation without length taken
     if rules.wake_ahead > 0:
         set_timers(m)
         fire_timers(m)

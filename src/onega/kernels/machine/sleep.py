@@ -165,7 +165,6 @@ def set_timers(m: Machine) -> None:
     """See anew, after decisions, when what the first reservations need has to be woken."""
     clock = m.clock[0]
     v = work_clock(clock)
-    clock.timer = np.inf
     for number in range(m.partitions.size):
         part = m.partitions[number]
         part.timer = np.inf
@@ -174,18 +173,23 @@ def set_timers(m: Machine) -> None:
             if ahead > 0.0:
                 begin = clock.now + (part.begin - v) / clock.rate
                 part.timer = max(clock.now, begin - ahead)
-                clock.timer = min(clock.timer, part.timer)
 
 
 @compiled
 def fire_timers(m: Machine) -> None:
     """Wake what the reservations whose timers are due would take."""
-    clock = m.clock[0]
-    following = np.inf
     for number in range(m.partitions.size):
         part = m.partitions[number]
-        if part.timer <= clock.now:
+        if part.timer <= m.clock[0].now:
             part.timer = np.inf
             _wake_ahead(m, part, True)  # noqa: FBT003
-        following = min(following, part.timer)
-    clock.timer = following
+
+
+@part
+def next_timer(m: Machine) -> float:
+    """Return when the next processors are woken ahead; ∞: none are."""
+    following = np.inf
+    if m.rules[0].wake_ahead > 0:
+        for number in range(m.partitions.size):
+            following = min(following, m.partitions[number].timer)
+    return following

@@ -58,14 +58,10 @@ CLOCK = record(
     waiting=WHOLE, launching=WHOLE, gone=WHOLE,
     # Next rows of the tables.
     next_job=WHOLE, next_row=WHOLE, next_dated=WHOLE,
-    # The next start's number; spare links; running jobs with an expected end.
-    sequence=WHOLE, spare_link=WHOLE, ends=WHOLE,
-    # Whether a pass is due; lines of the logs; the job with a bad key.
-    pass_due=WHOLE, serving=WHOLE, logged=WHOLE, stretches=WHOLE, culprit=WHOLE,
-    # When the next processors are woken ahead; entries of the placement found last.
-    timer=REAL, found=WHOLE,
-    # Fair-share: usage of all, up to which unit, processors held; the epoch; when keys are due.
-    usage=REAL, since=REAL, held=REAL, epoch=REAL, keys_due=REAL,
+    # The next start's number; running jobs with an expected end.
+    sequence=WHOLE, ends=WHOLE,
+    # Whether a pass is due; the partition that it has come to; the job with a bad key.
+    pass_due=WHOLE, serving=WHOLE, culprit=WHOLE,
 )  # fmt: skip
 
 RULES = record(
@@ -77,6 +73,9 @@ RULES = record(
 )  # fmt: skip
 """``lines``, ``stretches``: lines of the logs that one instant takes at most; ``keeps``: whether
 plans outlive the pass that made them."""
+
+LIMITS = ("limit_1", "limit_2", "limit_3")
+"""Of its queue, of its user, of its user within its queue: 0, or a row of LIMIT."""
 
 JOB = record(
     submit=REAL, launch=REAL, completion=REAL, think=REAL, queue_factor=REAL,
@@ -95,7 +94,7 @@ It is submitted at ``submit``, or ``think`` after the end of job ``after`` (−1
 ``launch``, ``completion``: overheads. ``rank``: its place in the fixed order of its partition
 (queue, key and arrival put together, distinct), or of its queue only where the key depends on the
 time; smaller first. ``queue_factor``: the queue's term of the multifactor priority, from 0 to 1;
-``user`` matters to fair-share only. ``limit_1`` …: limits that it counts against (0: none). Its
+``user`` matters to fair-share only. ``limit_1`` …: limits that it counts against. Its
 shapes are ``options`` rows from ``first_option`` on.
 
 Of a job that runs at the beginning ``start`` and ``saved`` say since when, and its work done so
@@ -133,18 +132,24 @@ the plan's dips."""
 
 RESOURCE = record(capacity=REAL, free=REAL, later=REAL, planned=REAL, dips=WHOLE)
 LINK = record(node=WHOLE, chunks=WHOLE, following=WHOLE, spare=WHOLE)
+SPARE = record(links=WHOLE)
+"""How many links are spare; which ones is in the column ``spare`` of the first so many."""
+
 FOUND = record(node=WHOLE, room=WHOLE, rank=WHOLE, chunks=WHOLE)
 """A node that has room for chunks of an option, and how many of them it gets."""
+
+PLACED = record(nodes=WHOLE, chunks=WHOLE)
+"""The placement looked for last: how many nodes were found, for how many chunks."""
 
 END = record(time=REAL, job=WHOLE)
 PLAN = record(
     stale=WHOLE, number=WHOLE, changes=WHOLE, dips=WHOLE, started=WHOLE, empty=WHOLE,
     first=REAL, first_dip=REAL, last_dip=REAL, rate=REAL,
-    until=REAL, row=WHOLE, room=WHOLE,
+    until=REAL, row=WHOLE,
 )  # fmt: skip
 """``first``: when its first reservation is due; ``number`` of the plan, counted up;
 dips of nodes lie in [``first_dip``, ``last_dip``]; the calendar is in it up to ``until``, rows from
-``row`` on are not; ``room``: chunks that the last placement that failed found room for;
+``row`` on are not;
 ``empty``: whether a reservation has no length, so that others may start in its way; ``rate``: that
 of the work clock, by which the calendar's times are told."""
 
@@ -170,12 +175,20 @@ DATED = record(time=REAL, node=WHOLE, sign=REAL, resource=WHOLE, capacity=REAL)
 1) or are withheld (−1); or (node −1) a machine-wide ``resource`` has a new ``capacity``."""
 
 USER = record(share=REAL, usage=REAL, since=REAL, held=REAL)
+"""A user's share of the machine, usage up to a reading of the unit, and processors held. The last
+row is of all users together."""
+
+USAGE = record(epoch=REAL, keys_due=REAL)
+"""The time that the unit of usage refers to, and when priorities are to be computed anew."""
+
 LIMIT = record(jobs=WHOLE, procs=WHOLE)
 STATE_OF_SLEEP = record(timeout=REAL, delay=REAL)
 IDLE = record(since=REAL, procs=WHOLE)
 ATTEMPT = record(job=WHOLE, start=REAL, wake=REAL, begin=REAL, end=REAL)
 LOGGED = record(time=REAL, event=WHOLE, job=WHOLE, node=WHOLE)
 STRETCH = record(kind=WHOLE, since=REAL, until=REAL, procs=WHOLE, depth=WHOLE, node=WHOLE)
+WRITTEN = record(lines=WHOLE, stretches=WHOLE)
+"""How much of the logs is written. Of attempts there are as many as starts."""
 
 
 class Logs(NamedTuple):
@@ -185,6 +198,7 @@ class Logs(NamedTuple):
     lines: Records
     stretches: Records
     switches: Records
+    written: Records
 
 
 class Machine(NamedTuple):
@@ -203,6 +217,7 @@ class Machine(NamedTuple):
     capacity: Floats
     resources: Records
     links: Records
+    spare: Records
     ends: Records
     due: Records
     work: Heap
@@ -220,7 +235,9 @@ class Machine(NamedTuple):
     later: Floats
     counted: Records
     found: Records
+    placed: Records
     users: Records
+    usage: Records
     limits: Records
     sleep: Records
     idle: Records

@@ -11,6 +11,7 @@ from onega.core.errors import SimulationError
 from onega.core.types import Array, Flags, Floats, Ints
 from onega.core.units import humanise_bytes
 from onega.core.workload.workload import Workload
+from onega.kernels.machine.state import LIMITS
 from onega.simulation.machine.caps import Capacity
 from onega.simulation.machine.layout import POWER, Layout
 from onega.simulation.machine.problem import Jobs
@@ -84,9 +85,8 @@ def fitting(
         shared &= shapes.demand[:, number] <= limit
     keeps = on_nodes & shared
     if limits.size > 1:
-        for name in ("limit_1", "limit_2", "limit_3"):
-            if name in jobs:
-                keeps &= options["procs"] <= limits["procs"][jobs[name][shapes.job]]
+        for name in LIMITS:
+            keeps &= options["procs"] <= limits["procs"][jobs[name][shapes.job]]
     if keeps.all():
         return shapes, []
     misfits = [

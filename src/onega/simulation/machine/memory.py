@@ -54,7 +54,8 @@ class _Layout:
         begun = int(problem.options["chunks"][problem.jobs["first_option"][problem.begun]].sum())
         links = np.zeros(begun + nodes + PLAN_ROOM, state.LINK)
         links["spare"] = np.arange(links.size)
-        clock["spare_link"] = links.size
+        usage = np.zeros(1, state.USAGE)
+        usage["epoch"] = usage["keys_due"] = problem.t0
         return Machine(
             clock=clock,
             rules=rules,
@@ -69,6 +70,7 @@ class _Layout:
             capacity=self.capacity,
             resources=self._resources(),
             links=links,
+            spare=np.array([links.size]).view(state.SPARE),
             ends=np.zeros(self.jobs + 1, state.END),
             due=np.zeros(self.jobs, DUE),
             work=make_heap(self.jobs),
@@ -86,7 +88,9 @@ class _Layout:
             later=self.capacity.copy(),
             counted=np.zeros(self.parts * len(problem.needs), state.COUNTED),
             found=np.zeros(nodes + 1, state.FOUND),
+            placed=np.zeros(1, state.PLACED),
             users=self._users(),
+            usage=usage,
             limits=problem.limits.copy(),
             sleep=problem.sleep,
             idle=idle,
@@ -96,6 +100,7 @@ class _Layout:
                 np.empty(LOG_ROOM + 4 * self.jobs + lines, state.LOGGED),
                 np.empty(LOG_ROOM + 4 * self.jobs + stretches, state.STRETCH),
                 np.empty(LOG_ROOM, SWITCH),
+                np.zeros(1, state.WRITTEN),
             ),
         )
 
@@ -103,10 +108,10 @@ class _Layout:
         problem = self.problem
         clock = np.zeros(1, state.CLOCK)
         control = problem.rates
-        clock["now"] = clock["epoch"] = clock["keys_due"] = problem.t0  # that of work is at 0
+        clock["now"] = problem.t0  # that of work is at 0
         clock["rate"], clock["control"] = control.rates[0], CONTROL_CODES[control.kind]
         clock["p_low"], clock["p_high"] = control.p_low, control.p_high
-        clock["serving"], clock["timer"], clock["since"] = -1, np.inf, 1.0
+        clock["serving"] = -1
         return clock
 
     def _rules(self) -> Array:
@@ -213,8 +218,8 @@ class _Layout:
         return plan
 
     def _users(self) -> Array:
-        users = np.zeros(self.problem.shares.size, state.USER)
-        users["share"], users["since"] = self.problem.shares, 1.0
+        users = np.zeros(self.problem.shares.size + 1, state.USER)  # and all together
+        users["share"], users["since"] = np.append(self.problem.shares, 1.0), 1.0
         return users
 
 
@@ -224,15 +229,17 @@ def _floats(values: npt.ArrayLike) -> Floats:
 
 def with_longer_logs(machine: Machine) -> Machine:
     """Return the same machine with twice the room in its logs."""
-    return machine._replace(logs=Logs(*(_doubled(log) for log in machine.logs)))
+    logs = machine.logs
+    longer = {name: _doubled(getattr(logs, name)) for name in Logs._fields if name != "written"}
+    return machine._replace(logs=logs._replace(**longer))
 
 
 def with_larger_plan(machine: Machine) -> Machine:
     """Return the same machine with twice the space for reservations."""
-    clock, old = machine.clock[0], machine.links.size
-    spare, links = int(clock["spare_link"]), _doubled(machine.links)
+    old, links = machine.links.size, _doubled(machine.links)
+    spare = int(machine.spare["links"][0])
     links["spare"][spare : spare + old] = np.arange(old, 2 * old)
-    clock["spare_link"] = spare + old
+    machine.spare["links"] = spare + old
     return machine._replace(
         links=links,
         changes=_doubled(machine.changes),
@@ -258,7 +265,7 @@ def outcome(machine: Machine) -> Outcome:
         option,
         lost,
         logs.attempts[: clock["sequence"]],
-        logs.lines[: clock["logged"]],
-        logs.stretches[: clock["stretches"]],
+        logs.lines[: logs.written["lines"][0]],
+        logs.stretches[: logs.written["stretches"][0]],
         logs.switches[: clock["switches"]],
     )
