@@ -7,9 +7,23 @@ its dips by time.
 
 from __future__ import annotations
 
+import numpy as np
+
 from onega.kernels.jit import compiled, part
 from onega.kernels.machine.nodes import amount_of
 from onega.kernels.machine.state import NONE, Machine, Record
+
+
+@compiled
+def clear_dips(m: Machine) -> None:
+    """Let there be no dips."""
+    plan = m.plan[0]
+    for k in range(plan.dips):
+        if m.dips[k].node >= 0:
+            m.nodes[m.dips[k].node].dips = NONE
+        else:
+            m.resources[m.dips[k].resource].dips = NONE
+    plan.dips, plan.first_dip, plan.last_dip = 0, np.inf, -np.inf
 
 
 @part

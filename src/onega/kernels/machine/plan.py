@@ -23,10 +23,10 @@ import numpy as np
 from onega.kernels.jit import compiled, part
 from onega.kernels.machine.calendar import look_ahead, next_row
 from onega.kernels.machine.changes import add_change, apply_change, apply_end, begin_later
-from onega.kernels.machine.dips import dip_links, lower_dips
+from onega.kernels.machine.dips import clear_dips, dip_links, lower_dips
 from onega.kernels.machine.nodes import drop_links, held_by, keep_found
 from onega.kernels.machine.placement import place
-from onega.kernels.machine.state import NONE, PLENTY, Machine, Record
+from onega.kernels.machine.state import PLENTY, Machine, Record
 from onega.kernels.pool.engine import clock as work_clock
 
 
@@ -34,16 +34,11 @@ from onega.kernels.pool.engine import clock as work_clock
 def forget(m: Machine) -> None:
     """Throw the plan away."""
     plan, clock = m.plan[0], m.clock[0]
-    for k in range(plan.dips):
-        if m.dips[k].node >= 0:
-            m.nodes[m.dips[k].node].dips = NONE
-        else:
-            m.resources[m.dips[k].resource].dips = NONE
+    clear_dips(m)
     for k in range(plan.changes):
         if m.changes[k].sign > 0.0:
             drop_links(m, m.changes[k].link)
-    plan.changes, plan.dips, plan.stale, plan.started, plan.empty = 0, 0, 0, 0, 0
-    plan.first, plan.first_dip, plan.last_dip = np.inf, np.inf, -np.inf
+    plan.changes, plan.stale, plan.started, plan.empty, plan.first = 0, 0, 0, 0, np.inf
     plan.number += 1
     plan.row, plan.rate = clock.next_dated, clock.rate
     plan.until = work_clock(clock) if next_row(m) < np.inf else np.inf

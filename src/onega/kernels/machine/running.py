@@ -11,7 +11,7 @@ from onega.kernels.machine.dips import lower_dips
 from onega.kernels.machine.log import note
 from onega.kernels.machine.nodes import drop_links, held_by, hold, keep_found
 from onega.kernels.machine.plan import void
-from onega.kernels.machine.sleep import pop_idle, push_idle, take_node
+from onega.kernels.machine.sleep import pop_idle, push_idle, rest_nodes, take_node
 from onega.kernels.machine.state import LAUNCHES, WORKS, Machine, Record
 from onega.kernels.machine.usage import count_in, hold_usage
 from onega.kernels.pool.engine import WORKLOAD
@@ -145,7 +145,7 @@ def release(m: Machine, number: int) -> None:
         if m.rules[0].pooled:
             push_idle(m, m.partitions[job.partition], clock.now, procs)
         else:
-            _rest(m, job.link)
+            rest_nodes(m, job.link)
     drop_links(m, job.link)
     count_in(m, job, -1, -procs)
     if m.rules[0].factors > 0:
@@ -153,13 +153,3 @@ def release(m: Machine, number: int) -> None:
     m.logs.attempts[job.seq].end = clock.now
     clock.pass_due = 1
     void(m)
-
-
-@compiled
-def _rest(m: Machine, link: int) -> None:
-    """Let nodes be idle from now on that have no jobs any more."""
-    while link >= 0:
-        node = m.nodes[m.links[link].node]
-        if node.up > 0 and node.jobs == 0:
-            node.since = m.clock[0].now
-        link = m.links[link].following

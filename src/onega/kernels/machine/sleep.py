@@ -100,6 +100,16 @@ def pop_idle(m: Machine, part: Record, procs: int) -> float:
 
 
 @compiled
+def rest_nodes(m: Machine, link: int) -> None:
+    """Let nodes be idle from now on that have no jobs any more."""
+    while link >= 0:
+        node = m.nodes[m.links[link].node]
+        if node.up > 0 and node.jobs == 0:
+            node.since = m.clock[0].now
+        link = m.links[link].following
+
+
+@compiled
 def take_node(m: Machine, n: int) -> float:
     """Let a job have part of a node; return how long waking it takes."""
     node = m.nodes[n]

@@ -4,27 +4,40 @@ Everything is in arrays of records (`onega.kernels.records`), grouped in one tup
 every function of the engine takes. Amounts stand in rows: ``free[n, k]`` is what node n has of
 resource k; processors are resource 0. Times of plans are readings of the work clock.
 
-============ ===================================================== =========================
-record       what it holds                                         written by
-============ ===================================================== =========================
-CLOCK        the time, the rate, counters, places in the tables    loop, events, running
-RULES        what holds for the whole run                          none
-JOB          a job: what is known of it, what became of it         loop, leave, running
-OPTION       a shape that a job may take                           none
-PARTITION    rules; its queue, its idle processors, its plan       queue, sleep, schedule
-WAITING      a place in a queue                                    queue
-NODE         its state; free amounts are in ``free``               nodes, sleep, events
-RESOURCE     a machine-wide resource                               nodes, events
-LINK         a running job's, or a reservation's, share of a node  running, nodes
-END          a running job's expected end                          running
-FOUND        the nodes of the placement found last                 placement
-PLAN         reservations of this pass and the calendar ahead      plan
-COUNTED      what the plan is known not to have room for           plan
-CHANGE, DIP  what the plan does when, and where it dips            changes, calendar, dips
-USER, LIMIT  fair-share usage; what limits still allow             usage
-IDLE         idle processors of a pool, since when                 sleep
-ATTEMPT …    what happened, line by line                           log
-============ ===================================================== =========================
+================= ================================================ ===========================
+arrays            what they hold                                   written by
+================= ================================================ ===========================
+clock             the time, the rate, counters, the next rows      events, leave, loop, queue,
+                                                                   running, schedule
+jobs              jobs: what is known, what became of them         leave, loop, queue, running
+ends              running jobs' expected ends                      running
+due               jobs that end at this instant                    loop
+partitions        rules, queues, idle stacks, plans                nodes, plan, queue,
+                                                                   schedule, sleep
+queue             places in the queues                             queue, schedule
+nodes             states of nodes, since when they are idle        dips, events, nodes, sleep
+free              what is free of the nodes                        nodes
+resources         machine-wide resources, now and in the plan      calendar, changes, dips,
+                                                                   events, nodes, plan
+links, spare      shares of nodes, of jobs and reservations        nodes
+found, placed     the placement looked for last                    placement
+plan              how far the plan goes, and since when            calendar, changes, dips,
+                                                                   plan, schedule
+changes           what the plan does when                          calendar, changes, plan
+later             what is free at a time to come                   changes
+dips, dip_free    where the plan dips                              dips
+counted           what the plan has no room for                    plan
+users, usage      fair-share                                       usage
+limits            what limits still allow                          usage
+idle              idle processors of a pool                        sleep
+lines, stretches  what happened, line by line                      log
+written           how much of that there is                        log
+attempts          stretches of jobs on processors                  loop, running
+================= ================================================ ===========================
+
+The rest (rules, options, needs, demand, capacity, events, calendar, booked, draws, levels, sleep)
+isn't written in a run; heaps (work, known, time, dependents) and switches are by `heap` and
+`pool.rates`. The table is held by a test.
 """
 
 from __future__ import annotations

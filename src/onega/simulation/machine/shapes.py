@@ -167,7 +167,7 @@ def _by_table(
     if "estimate" in frame.columns:
         estimate = cast_column(frame["estimate"], pl.Float64, OPTIONS)
     for name, values in (("procs", procs), ("runtime", runtime)):
-        wrong = (~(values > 0)).fill_null(value=True).arg_true()
+        wrong = (~((values > 0) & (values < np.inf))).fill_null(value=True).arg_true()
         if len(wrong):
             at = int(wrong[0])
             raise SimulationError(f"{OPTIONS}, row {at + 1}: {name} is above 0, got {values[at]}")
