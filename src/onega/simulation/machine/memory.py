@@ -9,6 +9,7 @@ from onega.core.types import Array, Floats
 from onega.kernels.machine import codes, state
 from onega.kernels.machine.state import Logs, Machine
 from onega.kernels.pool.engine import DUE, SWITCH
+from onega.kernels.records import to_records
 from onega.kernels.structures.heap import make_heap
 from onega.simulation.machine.problem import Outcome, Problem
 from onega.simulation.pool.setup import CONTROL_CODES, make_levels
@@ -41,7 +42,7 @@ class _Layout:
 
     def machine(self) -> Machine:
         problem = self.problem
-        clock, rules, nodes = self._clock(), self._rules(), self.hosts.size
+        control, shares, nodes = problem.rates, problem.shares, self.hosts.size
         partitions, idle = self._partitions()
         calendar, booked = self._calendar()
         events = problem.events.astype(state.EVENT)
@@ -50,27 +51,48 @@ class _Layout:
         # What one instant may take of the logs.
         lines = 6 * self.jobs + 2 * nodes + events.size + calendar.size + 16
         stretches = 8 * nodes + 4 * (self.jobs + idle.size) + 16
-        rules["lines"], rules["stretches"] = lines, stretches
         begun = int(problem.options["chunks"][problem.jobs["first_option"][problem.begun]].sum())
-        links = np.zeros(begun + nodes + PLAN_ROOM, state.LINK)
-        links["spare"] = np.arange(links.size)
-        usage = np.zeros(1, state.USAGE)
-        usage["epoch"] = usage["keys_due"] = problem.t0
+        links = begun + nodes + PLAN_ROOM
         return Machine(
-            clock=clock,
-            rules=rules,
+            clock=to_records(
+                state.CLOCK,
+                1,
+                now=problem.t0,  # that of work is at 0
+                rate=control.rates[0],
+                control=CONTROL_CODES[control.kind],
+                p_low=control.p_low,
+                p_high=control.p_high,
+                serving=-1,
+            ),
+            rules=self._rules(lines, stretches),
             jobs=self._jobs(),
             options=problem.options,
             needs=problem.needs,
             demand=_floats(problem.demand),
             partitions=partitions,
             queue=np.zeros(self.jobs + 2 * self.parts, state.WAITING),
-            nodes=self._nodes(),
+            nodes=to_records(
+                state.NODE,
+                nodes,
+                partition=self.hosts,
+                number=self.numbers,
+                cores=self.capacity[:, 0],
+                up=1,
+                usable=1,
+                since=problem.t0,
+                dips=-1,
+            ),
             free=self.capacity.copy(),
             capacity=self.capacity,
-            resources=self._resources(),
-            links=links,
-            spare=np.array([links.size]).view(state.SPARE),
+            resources=to_records(
+                state.RESOURCE,
+                problem.nodes.shared.size,
+                capacity=problem.nodes.shared,
+                free=problem.nodes.shared,
+                dips=-1,
+            ),
+            links=to_records(state.LINK, links, spare=np.arange(links)),
+            spare=to_records(state.SPARE, 1, links=links),
             ends=np.zeros(self.jobs + 1, state.END),
             due=np.zeros(self.jobs, DUE),
             work=make_heap(self.jobs),
@@ -81,7 +103,7 @@ class _Layout:
             calendar=calendar,
             booked=booked,
             draws=problem.draws,
-            plan=self._plan(),
+            plan=to_records(state.PLAN, 1, stale=1, first=np.inf),
             changes=np.zeros(calendar.size + 2 + PLAN_ROOM, state.CHANGE),
             dips=np.zeros(dips, state.DIP),
             dip_free=np.zeros((dips, self.capacity.shape[1])),
@@ -89,8 +111,10 @@ class _Layout:
             counted=np.zeros(self.parts * len(problem.needs), state.COUNTED),
             found=np.zeros(nodes + 1, state.FOUND),
             placed=np.zeros(1, state.PLACED),
-            users=self._users(),
-            usage=usage,
+            users=to_records(  # and all together
+                state.USER, shares.size + 1, share=np.append(shares, 1.0), since=1.0
+            ),
+            usage=to_records(state.USAGE, 1, epoch=problem.t0, keys_due=problem.t0),
             limits=problem.limits.copy(),
             sleep=problem.sleep,
             idle=idle,
@@ -104,36 +128,28 @@ class _Layout:
             ),
         )
 
-    def _clock(self) -> Array:
-        problem = self.problem
-        clock = np.zeros(1, state.CLOCK)
-        control = problem.rates
-        clock["now"] = problem.t0  # that of work is at 0
-        clock["rate"], clock["control"] = control.rates[0], CONTROL_CODES[control.kind]
-        clock["p_low"], clock["p_high"] = control.p_low, control.p_high
-        clock["serving"] = -1
-        return clock
-
-    def _rules(self) -> Array:
+    def _rules(self, lines: int, stretches: int) -> Array:
         problem, factors = self.problem, self.problem.multifactor
-        rules = np.zeros(1, state.RULES)
-        given: dict[str, float] = {
-            "limits": problem.limits.size > 1,
-            "pooled": problem.nodes.pooled,
-            "sleeps": problem.sleep.size,
-            "wake_ahead": problem.wake_ahead,
-            "on_interrupt": problem.on_interrupt,
-            "checkpoint": problem.checkpoint,
-            "machine": float(self.capacity[:, 0].sum()),
-            "keeps": self._keeps(),
-        }
+        given: dict[str, float] = {}
         if factors is not None:
             names = ("age", "max_age", "fair_share", "queue", "half_life", "period")
-            given |= {name: getattr(factors, name) for name in names}
+            given = {name: getattr(factors, name) for name in names}
             given |= {"factors": 1, "job_size": factors.size}
-        for name, value in given.items():
-            rules[name] = value
-        return rules
+        return to_records(
+            state.RULES,
+            1,
+            limits=problem.limits.size > 1,
+            pooled=problem.nodes.pooled,
+            sleeps=problem.sleep.size,
+            wake_ahead=problem.wake_ahead,
+            on_interrupt=problem.on_interrupt,
+            checkpoint=problem.checkpoint,
+            machine=self.capacity[:, 0].sum(),
+            keeps=self._keeps(),
+            lines=lines,
+            stretches=stretches,
+            **given,
+        )
 
     def _keeps(self) -> bool:
         """Tell whether a plan holds for more than one pass if nothing ends.
@@ -177,21 +193,6 @@ class _Layout:
         idle["procs"][table["stack"]] = widths - 4
         return table, idle
 
-    def _nodes(self) -> Array:
-        nodes = np.zeros(self.hosts.size, state.NODE)
-        nodes["partition"], nodes["number"] = self.hosts, self.numbers
-        nodes["cores"] = self.capacity[:, 0]
-        nodes["up"] = nodes["usable"] = 1
-        nodes["since"] = self.problem.t0
-        nodes["dips"] = -1
-        return nodes
-
-    def _resources(self) -> Array:
-        resources = np.zeros(self.problem.nodes.shared.size, state.RESOURCE)
-        resources["capacity"] = resources["free"] = self.problem.nodes.shared
-        resources["dips"] = -1
-        return resources
-
     def _calendar(self) -> tuple[Array, Floats]:
         """Put ends, begins and steps, in this order, into the order of time, with amounts."""
         problem = self.problem
@@ -210,17 +211,6 @@ class _Layout:
     def _place_of(self, numbers: Array) -> Array:
         """Return where nodes stand here; −1 stays."""
         return np.where(numbers >= 0, self.places[np.maximum(numbers, 0)], -1)
-
-    def _plan(self) -> Array:
-        """Lay out a plan that has to be made anew; its number is none of those counted."""
-        plan = np.zeros(1, state.PLAN)
-        plan["stale"], plan["first"] = 1, np.inf
-        return plan
-
-    def _users(self) -> Array:
-        users = np.zeros(self.problem.shares.size + 1, state.USER)  # and all together
-        users["share"], users["since"] = np.append(self.problem.shares, 1.0), 1.0
-        return users
 
 
 def _floats(values: npt.ArrayLike) -> Floats:
