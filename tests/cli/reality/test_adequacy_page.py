@@ -19,9 +19,12 @@ SMALLER = (
     ("--procs 1024", "--procs 16"),
     ("--procs 128", "--procs 8"),
     ("--procs 100", "--procs 16"),
+    ("--procs 120", "--procs 16"),
     ("--sample 1000", "--sample 50"),
+    ("--sample 400", "--sample 50"),
+    ("--sample 300", "--sample 50"),
     ("--shrink 60", "--shrink 2000"),
-    ("--repeat 3", "--repeat 2"),
+    ("--repeat 3", "--repeat 1"),
     ("--draws 40", "--draws 4"),
     ("/etc/slurm/", ""),
 )
@@ -58,8 +61,6 @@ def here(tmp_path, monkeypatch):
     Path("slurm.conf").write_text("SchedulerParameters=bf_interval=45\n")
     Path("MACHINE.toml").write_text("procs = 16\n")
     Path("DIR").mkdir()
-    Path("JUMPED").mkdir()
-    Path("JUMPED/run-1.swf").write_bytes(Path("MODEL.swf").read_bytes())
     Path("OTHER").mkdir()
     for name in ("laws.json", "OTHER/overheads.json"):
         onega.Overheads(completion=1.0).save(name)
@@ -67,7 +68,9 @@ def here(tmp_path, monkeypatch):
 
 
 def pretend_runs():
-    """What `onega virtual` would have left in DIR."""
+    """What `onega virtual` would have left in DIR, and in JUMPED."""
+    Path("JUMPED").mkdir()
+    Path("JUMPED/run-1.swf").write_bytes(Path("MODEL.swf").read_bytes())
     Path("jobs.swf").rename("DIR/stream.swf")
     Path("REAL.swf").rename("DIR/run-1.swf")
     Path("MODEL.swf").rename("DIR/run-2.swf")
@@ -89,7 +92,8 @@ def test_command(command, here, capsys):
         pretend_runs()
     elif "DIR/overheads.json" in command:
         Path("laws.json").rename("DIR/overheads.json")
-    command = command.replace("KTH-SP2-1996-2.1-cln.swf.gz", str(made("made-100.swf")))
+    for log in ("KTH-SP2-1996-2.1-cln.swf.gz", "HPC2N-2002-2.2-cln.swf.gz"):
+        command = command.replace(log, str(made("made-100.swf")))
     with pytest.raises(SystemExit) as ended:
         main(shlex.split(command)[1:])
     assert not ended.value.code, capsys.readouterr().err
