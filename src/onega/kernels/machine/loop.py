@@ -38,6 +38,7 @@ from onega.kernels.pool.engine import (
     LOG_FULL,
     MORE,
     WORKLOAD,
+    add_due,
     end_time,
 )
 from onega.kernels.pool.engine import clock as work_clock
@@ -84,18 +85,6 @@ def _next_time(m: Machine) -> float:
 
 
 @compiled
-def _add_due(m: Machine, count: int, number: int) -> None:
-    """Enter a job that ends now, by the order of starts."""
-    due, seq = m.due, m.jobs[number].seq
-    at = count
-    while at > 0 and due[at - 1].seq > seq:
-        due[at] = due[at - 1]
-        at -= 1
-    due[at].seq = seq
-    due[at].slot = number
-
-
-@compiled
 def _completions(m: Machine) -> None:
     """Begin the work of launched jobs, begin completions, end jobs in the order of their starts."""
     clock, count = m.clock[0], 0
@@ -104,7 +93,7 @@ def _completions(m: Machine) -> None:
         if m.jobs[number].phase == LAUNCHES:
             begin_work(m, number)
         else:
-            _add_due(m, count, number)
+            add_due(m.due, count, m.jobs[number].seq, number)
             count += 1
     while m.work.size[0] > 0 and end_time(clock, m.work.entry[0].key) <= clock.now:
         number = heap_pop(m.work)
@@ -114,7 +103,7 @@ def _completions(m: Machine) -> None:
         if job.completion > 0.0:
             heap_push(m.time, number, clock.now + job.completion, job.seq)
         else:
-            _add_due(m, count, number)
+            add_due(m.due, count, m.jobs[number].seq, number)
             count += 1
     for k in range(count):
         finish(m, m.due[k].slot)

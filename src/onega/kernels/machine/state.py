@@ -11,7 +11,6 @@ clock             the time, the rate, counters, the next rows      events, leave
                                                                    running, schedule
 jobs              jobs: what is known, what became of them         leave, loop, queue, running
 ends              running jobs' expected ends                      running
-due               jobs that end at this instant                    loop
 partitions        rules, queues, idle stacks, plans                nodes, plan, queue,
                                                                    schedule, sleep
 queue             places in the queues                             queue, schedule
@@ -36,8 +35,8 @@ attempts          stretches of jobs on processors                  loop, running
 ================= ================================================ ===========================
 
 The rest (rules, options, needs, demand, capacity, events, calendar, booked, draws, levels, sleep)
-isn't written in a run; heaps (work, known, time, dependents) and switches are by `heap` and
-`pool.rates`. The table is held by a test.
+isn't written in a run; heaps (work, known, time, dependents), due and switches are by `heap`,
+`pool.engine` and `pool.rates`. The table is held by a test.
 """
 
 from __future__ import annotations

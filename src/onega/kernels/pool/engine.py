@@ -110,6 +110,16 @@ PIECE = record(
 
 
 @part
+def add_due(due: Records, count: int, seq: int, slot: int) -> None:
+    """Enter a job that ends now behind so many others, by the order of starts."""
+    while count > 0 and due[count - 1].seq > seq:
+        due[count] = due[count - 1]
+        count -= 1
+    due[count].seq = seq
+    due[count].slot = slot
+
+
+@part
 def clock(m: Record) -> float:
     """Return V(now)."""
     return m.v0 + (m.now - m.t0) * m.rate

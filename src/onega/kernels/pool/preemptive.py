@@ -24,6 +24,7 @@ from onega.kernels.pool.engine import (
     STUCK,
     WORKLOAD,
     Record,
+    add_due,
     clock,
     end_time,
     next_event,
@@ -290,12 +291,7 @@ def _collect_due(state: State) -> int:
     count = 0
     while end_time(m, _first_end(state)) <= m.now:
         seq = heap.entry[0].seq
-        place = count
-        while place > 0 and due[place - 1].seq > seq:
-            due[place] = due[place - 1]
-            place -= 1
-        due[place].seq = seq
-        due[place].slot = heap_pop(heap)
+        add_due(due, count, seq, heap_pop(heap))
         count += 1
     return count
 
