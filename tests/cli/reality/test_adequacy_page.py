@@ -24,7 +24,7 @@ SMALLER = (
     ("--sample 400", "--sample 50"),
     ("--sample 300", "--sample 50"),
     ("--shrink 60", "--shrink 2000"),
-    ("--repeat 3", "--repeat 1"),
+    ("--repeat 3", "--repeat 2"),
     ("--draws 40", "--draws 4"),
     ("/etc/slurm/", ""),
 )
