@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -19,9 +21,11 @@ import pytest
 import onega
 from onega.comparison.adequacy.experiment import RealRuns, compare_with_models, make_stream
 from onega.comparison.adequacy.overheads import NONE, fit_law, fit_release
+from onega.comparison.virtual_slurm import clock as virtual_clock
 from onega.comparison.virtual_slurm import keeper as virtual_keeper
 from onega.comparison.virtual_slurm import tools as virtual_tools
 from onega.comparison.virtual_slurm import virtual
+from onega.comparison.virtual_slurm.clock import Jumps
 from onega.comparison.virtual_slurm.collect import (
     collect,
     finished,
@@ -208,6 +212,65 @@ def test_the_clock_jumps_only_after_a_cycle_has_seen_what_happened(tmp_path):
     assert drive._settled(170.0)
     slurm.last_cycle = lambda: 100.0
     assert not drive._settled(170.0)
+
+
+# Reads the clock in each of the ways that the library knows, whenever it gets a line.
+CLOCK_READER = """
+import ctypes, sys, time
+libc = ctypes.CDLL(None)
+class Spec(ctypes.Structure):
+    _fields_ = [("s", ctypes.c_long), ("fraction", ctypes.c_long)]
+zeroed, nothing = ctypes.create_string_buffer(64), ctypes.create_string_buffer(64)
+for line in sys.stdin:
+    one, other = Spec(), Spec()
+    libc.gettimeofday(ctypes.byref(one), None)
+    libc.clock_gettime(time.CLOCK_REALTIME, ctypes.byref(other))
+    until = Spec(other.s + 1, other.fraction)
+    began = time.monotonic()
+    libc.pthread_mutex_lock(nothing)
+    late = libc.pthread_cond_timedwait(zeroed, nothing, ctypes.byref(until))
+    libc.pthread_mutex_unlock(nothing)
+    waited = time.monotonic() - began
+    print(int(time.time()), libc.time(None), one.s, other.s, late, waited, flush=True)
+"""
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
+def test_a_jump_is_seen_at_once_by_a_process_that_runs(tmp_path):
+    jumps = Jumps(tmp_path)
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-c", CLOCK_READER],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env=os.environ | jumps.environment | {"LD_PRELOAD": str(jumps.library)},
+    )  # fmt: skip
+    with process:
+        for seconds in (0, 5000, 10**6):
+            jumps.add(seconds)
+            process.stdin.write("\n")
+            process.stdin.flush()
+            *times, late, waited = process.stdout.readline().split()
+            for told in times:
+                assert int(told) - jumps.seconds == pytest.approx(time.time(), abs=10)
+            # An instant of the moved clock, a second ahead, comes in about a second.
+            assert int(late) == errno.ETIMEDOUT
+            assert 0.9 < float(waited) < 10
+        process.stdin.close()
+    assert jumps.seconds == 1_005_000
+
+
+def test_a_jumping_clock_without_a_compiler_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(virtual, "find_programs", dict)
+    monkeypatch.setattr(virtual_tools.shutil, "which", lambda name: None)
+    with pytest.raises(onega.SimulationError, match="gcc libc6-dev"):
+        onega.virtual(stream(), tmp_path / "x", procs=8, clock="jumping")
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.skipif(not shutil.which("false"), reason="needs a program that fails")
+def test_a_library_that_cannot_be_compiled_is_said_in_one_line(monkeypatch, tmp_path):
+    monkeypatch.setattr(virtual_clock, "find_compiler", lambda: shutil.which("false"))
+    with pytest.raises(onega.SimulationError, match=r"wasn't compiled: it gave no reason$"):
+        Jumps(tmp_path)
 
 
 def test_sdiag_tells_of_the_last_cycle(tmp_path):

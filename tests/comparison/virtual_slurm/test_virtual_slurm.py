@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -138,6 +139,7 @@ def test_pilot_of_two_hundred_jobs_twice(tmp_path, elsewhere):
     assert onega.adequacy(result.runs[0].log, model).defined
 
 
+@pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
 def test_a_jumping_clock_takes_less_time_and_changes_nothing(tmp_path, elsewhere):
     """Forty jobs with an hour of nothing among them: the same schedule, in less real time."""
     later = pl.when(pl.int_range(pl.len()) < 20).then(0.0).otherwise(3600.0)

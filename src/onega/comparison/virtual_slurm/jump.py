@@ -61,7 +61,7 @@ class JumpingDrive(Drive):
             self._listen()
             due = min([instant, *(end for end, _ in list(self.ends.due.values()))])
             if due - now > AHEAD + WORTHWHILE and self._settled(now):
-                self.slurm.jump(due - AHEAD - now)
+                self.slurm.jump(math.floor(due - AHEAD - now))
             else:
                 time.sleep(max(0.0, min((due - now) / self.slurm.speed, LOOK)))
             if time.monotonic() - looked > 1.0:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any, Self, cast
 
 from onega.comparison.virtual_slurm import keeper as virtual_keeper
+from onega.comparison.virtual_slurm.clock import Jumps
 from onega.comparison.virtual_slurm.conf import NODE_MEMORY, VirtualConf
 from onega.comparison.virtual_slurm.tools import find_programs
 from onega.core.errors import SimulationError
@@ -82,7 +83,7 @@ class VirtualSlurm:
     ) -> None:
         self.folder = folder.resolve()
         self.procs, self.speed, self.jumping = procs, speed, jumping
-        self._jumped = 0.0
+        self._jumps: Jumps | None = None
         self.programs = find_programs()
         self._check()
         self.conf = VirtualConf(self.folder, procs, speed, parameters, _free_ports(procs + 1))
@@ -175,21 +176,17 @@ class VirtualSlurm:
         """Make the common fast clock: a holder process keeps its beginning in shared memory."""
         if self.speed != 1:
             log = self.folder / "log" / "clock.out"
-            # A thread must not see the offset that another one is just reading: -m takes turns.
-            turns = ["-m"] if self.jumping else []
             self._spawn(
-                "faketime", *turns, "-f", f"+0 x{self.speed:g}",
-                sys.executable, "-I", "-c", _HOLDER, name="clock",
+                "faketime", "-f", f"+0 x{self.speed:g}", sys.executable, "-I", "-c", _HOLDER,
+                name="clock",
             )  # fmt: skip
             self._wait(lambda: log.is_file() and log.read_bytes().endswith(b"\n"), 20, "the clock")
             self._holder, shared = json.loads(log.read_text().splitlines()[-1])
             self.environment |= shared | {"FAKETIME_DONT_RESET": "1"}
             if self.jumping:
-                # The library reads offset and rate anew whenever a process asks for the time.
-                del self.environment["FAKETIME"]
-                self._set_clock()
-                self.environment["FAKETIME_TIMESTAMP_FILE"] = str(self.folder / "clock")
-                self.environment["FAKETIME_NO_CACHE"] = "1"
+                self._jumps = Jumps(self.folder)
+                preload = f"{self._jumps.library}:{self.environment['LD_PRELOAD']}"
+                self.environment |= self._jumps.environment | {"LD_PRELOAD": preload}
             names = [name.lstrip("/") for name in shared["FAKETIME_SHARED"].split()]
             paths = [f"/dev/shm/{name}" for name in names]
             paths += [f"/dev/shm/sem.{name}" for name in names]
@@ -198,26 +195,23 @@ class VirtualSlurm:
         quickest = math.inf
         for _ in range(9):
             before = time.time()
-            virtual = float(self.run("date", "+%s.%N"))
+            looked = self._run("date", "+%s.%N")
             after = time.time()
+            if looked.stderr:
+                raise SimulationError(f"the fast clock doesn't work: {looked.stderr.strip()}")
             if after - before < quickest:
                 quickest = after - before
-                self._virtual0, self._real0 = virtual, (before + after) / 2
+                self._virtual0, self._real0 = float(looked.stdout), (before + after) / 2
 
     def now(self) -> float:
         """Return the time on the virtual machine's clock (Unix seconds)."""
         return self._virtual0 + (time.time() - self._real0) * self.speed
 
-    def jump(self, seconds: float) -> None:
-        """Put the clock forward by so many virtual seconds, for all processes at once."""
-        self._jumped += seconds
-        self._set_clock()
+    def jump(self, seconds: int) -> None:
+        """Put a jumping clock forward by so many virtual seconds, for all processes at once."""
+        assert self._jumps is not None
+        self._jumps.add(seconds)
         self._virtual0 += seconds
-
-    def _set_clock(self) -> None:
-        new = self.folder / "clock.new"
-        new.write_text(f"+{self._jumped:.6f} x{self.speed:g}\n")
-        new.replace(self.folder / "clock")
 
     @property
     def ends(self) -> Path:
@@ -351,7 +345,7 @@ class VirtualSlurm:
         """Remove what only the daemons needed; the logs and the configuration stay."""
         for name in ("state", "spool", "munge", "pipes"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
-        for path in (self.folder / "log").glob("slurmd.*"):
+        for path in (*(self.folder / "log").glob("slurmd.*"), *self.folder.glob("clock*")):
             path.unlink()
 
     def _all_idle(self) -> bool:

@@ -56,6 +56,17 @@ def find_programs() -> dict[str, str]:
     return found
 
 
+def find_compiler() -> str:
+    """Return the path of a C compiler, which a jumping clock needs; refuse if there is none."""
+    path = shutil.which("cc") or shutil.which("gcc")
+    if path is None:
+        raise SimulationError(
+            "a jumping clock needs a C compiler (apt-get install -y --no-install-recommends gcc "
+            "libc6-dev), and neither cc nor gcc is there; a steady clock needs none"
+        )
+    return path
+
+
 def have_slurm() -> bool:
     """Tell whether everything is installed."""
     try:

@@ -24,7 +24,12 @@ from onega.comparison.virtual_slurm.drive import RULES, Action, Drive, plan_acti
 from onega.comparison.virtual_slurm.jump import JumpingDrive
 from onega.comparison.virtual_slurm.result import STATUS, VirtualResult, VirtualRun
 from onega.comparison.virtual_slurm.slurm import VirtualSlurm
-from onega.comparison.virtual_slurm.tools import end_leftovers, find_programs, slurm_version
+from onega.comparison.virtual_slurm.tools import (
+    end_leftovers,
+    find_compiler,
+    find_programs,
+    slurm_version,
+)
 from onega.core.errors import SimulationError
 from onega.core.files import write_text
 from onega.core.machine.checks import word
@@ -129,6 +134,8 @@ def virtual(
         None if given is None else Events.of(given.table.with_columns(pl.col("time") - first))
     )
     find_programs()
+    if clock == CLOCKS[1]:
+        find_compiler()
     parameters = scheduler_parameters(settings)
     plan = _Plan(jobs, procs, speed, parameters, actions, interruption, clock == CLOCKS[1])
     place = prepare_folder(Path(folder))
