@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -35,6 +36,7 @@ from onega.comparison.virtual_slurm.conf import VirtualConf, scheduler_parameter
 from onega.comparison.virtual_slurm.drive import Action, Drive, limit_minutes, plan_actions
 from onega.comparison.virtual_slurm.ends import LOOK, Ends
 from onega.comparison.virtual_slurm.jump import JumpingDrive
+from onega.comparison.virtual_slurm.ports import Ports
 from onega.comparison.virtual_slurm.result import VirtualResult, VirtualRun
 from onega.comparison.virtual_slurm.slurm import VirtualSlurm
 from onega.comparison.virtual_slurm.virtual import check_stream, prepare_folder
@@ -271,6 +273,32 @@ def test_a_library_that_cannot_be_compiled_is_said_in_one_line(monkeypatch, tmp_
     monkeypatch.setattr(virtual_clock, "find_compiler", lambda: shutil.which("false"))
     with pytest.raises(onega.SimulationError, match=r"wasn't compiled: it gave no reason$"):
         Jumps(tmp_path)
+
+
+def test_machines_that_start_at_one_moment_take_different_ports():
+    taken = [Ports(129), Ports(129), Ports(5), Ports(1)]
+    rows = [set(range(one.first, one.first + count)) for one, count in zip(taken, (129, 129, 5, 1))]
+    assert len(set.union(*rows)) == 129 + 129 + 5 + 1
+    first = taken[0].first
+    for one in taken:
+        one.release()
+        one.release()
+    again = Ports(129)
+    assert again.first == first
+    again.release()
+
+
+def test_a_port_that_is_listened_on_is_left_out():
+    usual = Ports(3)
+    usual.release()
+    with socket.create_server(("127.0.0.1", usual.first + 1)):
+        other = Ports(3)
+        other.release()
+    assert other.first != usual.first
+    held = Ports(1)
+    with pytest.raises(onega.SimulationError, match="no 21999 free ports in a row"):
+        Ports(21_999)
+    held.release()
 
 
 def test_sdiag_tells_of_the_last_cycle(tmp_path):

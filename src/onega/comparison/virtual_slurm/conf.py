@@ -39,7 +39,7 @@ class VirtualConf:
     parameters
         SchedulerParameters.
     port
-        First of the ``procs`` + 1 ports on loopback.
+        First of the ``procs`` + 1 ports on loopback; known when the machine starts.
     spool
         Where the nodes' sockets and scripts are; ``folder/spool`` if None.
     """
@@ -48,7 +48,7 @@ class VirtualConf:
     procs: int
     speed: float
     parameters: str
-    port: int
+    port: int = 0
     spool: Path | None = None
 
     @property

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import math
 import os
 import re
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +21,7 @@ from typing import IO, Any, Self, cast
 from onega.comparison.virtual_slurm import keeper as virtual_keeper
 from onega.comparison.virtual_slurm.clock import Jumps
 from onega.comparison.virtual_slurm.conf import NODE_MEMORY, VirtualConf
+from onega.comparison.virtual_slurm.ports import Ports
 from onega.comparison.virtual_slurm.tools import find_programs
 from onega.core.errors import SimulationError
 
@@ -43,9 +42,6 @@ SOCKET_PATH_LIMIT = 100
 
 SOCKET_PATH = 107
 """Characters that the kernel allows in the path of a socket."""
-
-FIRST_PORT, LAST_PORT = 10_000, 32_000
-"""Below the ports that the kernel gives to connections by itself, which come and go meanwhile."""
 
 PATIENCE = 30.0
 """Real seconds for which a request that Slurm didn't hear is made again."""
@@ -86,7 +82,7 @@ class VirtualSlurm:
         self._jumps: Jumps | None = None
         self.programs = find_programs()
         self._check()
-        self.conf = VirtualConf(self.folder, procs, speed, parameters, _free_ports(procs + 1))
+        self.conf = VirtualConf(self.folder, procs, speed, parameters)
         self.environment = {
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
             "LANG": "C",
@@ -95,6 +91,7 @@ class VirtualSlurm:
             "SLURM_CONF": str(self.conf.path),
         }
         self._keeper: subprocess.Popen[bytes] | None = None
+        self._ports: Ports | None = None
         self._real0 = self._virtual0 = 0.0
 
     def _check(self) -> None:
@@ -133,6 +130,8 @@ class VirtualSlurm:
             start_new_session=True,
             cwd="/",
         )
+        self._ports = Ports(self.procs + 1)
+        self.conf = replace(self.conf, port=self._ports.first)
         self._shorten()
         self._start_munge()
         self.conf.write()
@@ -330,6 +329,8 @@ class VirtualSlurm:
             with contextlib.suppress(OSError):
                 cast("IO[bytes]", stream).close()
         keeper.wait()
+        if self._ports is not None:
+            self._ports.release()
 
     def _end_jobs(self, keeper: subprocess.Popen[bytes]) -> None:
         """Cancel what runs: a step outlives its slurmd, and slurmctld ends them best."""
@@ -392,23 +393,3 @@ def _talk(keeper: subprocess.Popen[bytes], **request: Any) -> dict[str, Any]:  #
         raise SimulationError("the process that keeps the virtual Slurm has ended")
     reply: dict[str, Any] = json.loads(line)
     return reply
-
-
-def _free_ports(count: int) -> int:
-    """Return the first of ``count`` ports in a row that no process listens on."""
-    start = FIRST_PORT + (os.getpid() * 37) % (LAST_PORT - FIRST_PORT - count)
-    later, sooner = range(start, LAST_PORT - count, count), range(FIRST_PORT, start, count)
-    for first in itertools.chain(later, sooner):
-        if all(_is_free(first + offset) for offset in range(count)):
-            return first
-    raise SimulationError(f"no {count} free ports in a row between {FIRST_PORT} and {LAST_PORT}")
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
