@@ -112,7 +112,7 @@ def seen_after(takes):
     return looks + max(0, ceil(takes - looks))
 
 
-def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
+def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5, turns=(1, 1, 0)):
     """Starts of ``jobs`` (dicts with submit, runtime, limit, procs, release, reports, overrun).
 
     Those with a ``submission`` are heard of once it is over; submissions wait for each other.
@@ -203,7 +203,7 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
             queue.append(jobs[arrived])
             arrived, asked, changed = arrived + 1, True, floor(now)
         elif now == beat:
-            beat += 1
+            beat += turns[0]
             if rules.min_job_age and floor(now) - last_look >= every:
                 last_look = floor(now)
                 young = [end for end in remembered if end > floor(now) - rules.min_job_age]
@@ -219,8 +219,8 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5):
                 last_pass, asked = floor(now), False
                 main_pass(rules.default_queue_depth)
         elif floor(now) - last_cycle < rules.bf_interval or changed < last_cycle:
-            wake = now + 1
+            wake = now + turns[1]
         else:
             cycle()
-            last_cycle, wake = floor(now), now + rules.bf_interval
+            last_cycle, wake = floor(now), now + rules.bf_interval + turns[2]
     return [job["start"] for job in jobs]

@@ -45,6 +45,26 @@ def workload(submit, runtime, procs, estimate):
     )
 
 
+def random_problem(seed):
+    """A few jobs on a small machine, with or without loops that drift."""
+    rng = np.random.default_rng(seed)
+    count, procs = int(rng.integers(1, 15)), int(rng.integers(1, 10))
+    gaps = np.where(rng.random(count) < 0.7, rng.integers(0, 81, count), 900)
+    runtime = np.where(
+        rng.random(count) < 0.6, rng.integers(1, 301, count), rng.integers(600, 1501, count)
+    )
+    jobs = workload(
+        np.cumsum(np.where(rng.random(count) < 0.3, 0, gaps)), runtime,
+        rng.integers(1, procs + 1, count), rng.integers(1, 401, count),
+    )  # fmt: skip
+    delays = SlurmDelays(
+        np.zeros(count),
+        *(rng.choice(values, count) for values in ([0, 0.3, 2.7], [0, 0.1, 3.3], [0, 0.2, 4.1])),
+        *(float(rng.choice([0, 0.001, 0.017, 0.4, 2.5])) for _ in range(2)),
+    )
+    return jobs, procs, PARAMETERS[rng.integers(len(PARAMETERS))], delays
+
+
 def busy_stream(seed, count, procs=None):
     """A long queue, estimates that are wrong, and the processors that it is for."""
     rng = np.random.default_rng(seed)
@@ -65,7 +85,7 @@ def twin(jobs, procs, parameters, delays, phases=(0.5, 0.25, 0.5)):
         delays.overrun, delays.release, delays.reports,
     )  # fmt: skip
     plain = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-    return naive.simulate(plain, procs, parameters, *phases)
+    return naive.simulate(plain, procs, parameters, *phases, turns=delays.turns())
 
 
 def check(jobs, procs, parameters, delays=None):
@@ -81,6 +101,7 @@ def check_drawn(jobs, procs, rule, seed):
     source = seed_sequence(seed)
     delays = SlurmDelays.draw(LAWS, jobs, rng=source)
     phases = generator(child(source, 0)).random(3)
+    phases[:2] = np.floor(1024 * phases[:2]) / 1024
     starts = twin(jobs, procs, onega.Policy.parse(rule).slurm, delays, phases)
     np.testing.assert_array_equal(schedule.start, starts)
     return schedule

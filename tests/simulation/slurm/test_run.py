@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -21,6 +23,7 @@ from simulation.slurm.cases import (
     check,
     check_drawn,
     policy,
+    random_problem,
     workload,
 )
 
@@ -42,18 +45,42 @@ def cases(draw):
         for _ in range(n)
     ]
     parameters = draw(st.sampled_from(PARAMETERS))
-    return np.cumsum(gaps), rows, procs, parameters
+    late = [draw(st.sampled_from([0.0, 0.0, 0.001, 0.017, 0.4, 2.5])) for _ in range(2)]
+    return np.cumsum(gaps), rows, procs, parameters, late
 
 
 @settings(max_examples=60, deadline=None)
 @given(cases())
 def test_agrees_with_the_naive_twin(case):
-    submit, rows, procs, parameters = case
+    submit, rows, procs, parameters, late = case
     runtime, width, estimate, overrun, release, reports = (
         np.array(column, dtype=float) for column in zip(*rows)
     )
     jobs = workload(submit, runtime, width.astype(int), estimate)
-    check(jobs, procs, parameters, SlurmDelays(np.zeros(len(jobs)), overrun, release, reports))
+    delays = SlurmDelays(np.zeros(len(jobs)), overrun, release, reports, *late)
+    check(jobs, procs, parameters, delays)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_small_random_problems_agree_with_the_naive_twin(seed):
+    check(*random_problem(seed))
+
+
+def test_a_job_that_a_cycle_starts_may_end_before_the_beat_that_would_have_been_next():
+    """Its end asks for a pass, so that beats must not be skipped beyond the cycle."""
+    jobs, procs, parameters, delays = random_problem(1539)
+    check(jobs, procs, parameters, replace(delays, beat=0.0, cycle=0.0))
+
+
+def test_loops_that_take_longer_than_their_seconds_drift():
+    """Beats come at 1.25 k − 0.5, and start what has come; only the first job finds a cycle."""
+    due = np.arange(0.0, 60.0, 10.0)
+    jobs = workload(due, [5] * 6, [1] * 6, [60] * 6)
+    late = replace(SlurmDelays.none(6), beat=0.25)
+    rules = SlurmParameters(batch_sched_delay=0, bf_interval=600)
+    start = simulate_slurm(jobs, onega.Cluster(1), policy(rules), delays=late).start
+    beats = -0.5 + 1.25 * np.arange(60)
+    np.testing.assert_array_equal(start[1:], [beats[beats >= t].min() for t in due[1:]])
 
 
 @pytest.mark.parametrize("rule", ["slurm", "slurm:fine", "slurm:bf_interval=7;sched_interval=13"])
@@ -138,7 +165,7 @@ def test_what_the_model_cannot_hold_is_refused_in_a_line():
 @settings(max_examples=60, deadline=None)
 @given(cases())
 def test_invariants(case):
-    submit, rows, procs, parameters = case
+    submit, rows, procs, parameters, _ = case
     runtime, width, estimate, *_ = zip(*rows)
     jobs = workload(submit, runtime, width, estimate)
     schedule = simulate_slurm(jobs, onega.Cluster(procs), policy(parameters))

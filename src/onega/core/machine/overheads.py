@@ -1,4 +1,4 @@
-"""What a job manager adds to a job: submission, launch, completion, release of its nodes.
+"""What a job manager adds: submission, launch, completion and release of a job, and its own loops.
 
 w_i = a_i + b_i + c_i (Baranov et al. 2019, III): a job's processing time is its launch a, its own
 run time b and its completion c; a and c vary from run to run.
@@ -50,6 +50,9 @@ class Overheads:
     release, report
         From the noted end until all of the job's nodes have answered that they are done, and can
         be used again: release + report · width. One draw of each for a job.
+    beat, cycle
+        What a beat of the manager's background loop takes beyond its second, and a backfill cycle
+        beyond its interval: by these the loops drift. Only the means count.
     """
 
     launch: Draws
@@ -57,6 +60,8 @@ class Overheads:
     submission: Draws
     release: Draws
     report: Draws
+    beat: Draws
+    cycle: Draws
 
     def __init__(
         self,
@@ -66,8 +71,10 @@ class Overheads:
         submission: str | float | Draws = 0.0,
         release: str | float | Draws = 0.0,
         report: str | float | Draws = 0.0,
+        beat: str | float | Draws = 0.0,
+        cycle: str | float | Draws = 0.0,
     ) -> None:
-        given = (launch, completion, submission, release, report)
+        given = (launch, completion, submission, release, report, beat, cycle)
         for name, law in zip(OVERHEADS, given, strict=True):
             object.__setattr__(self, name, Law.of(law))
 

@@ -40,7 +40,8 @@ def end_or_release(state: State, place: int) -> None:
         job.next = c.now + takes
         job.noticed = max(job.next, c.now + _seen_after(takes))
         add_nodes(state.completing, state.held[number])
-        _will_be_forgotten(state)
+        state.ends[c.to_forget] = np.floor(c.now)
+        c.to_forget += 1
         return
     job.state = RELEASED
     remove_nodes(state.completing, state.held[number])
@@ -48,19 +49,6 @@ def end_or_release(state: State, place: int) -> None:
     job.next = job.noticed
     if job.next == c.now:
         _notice(state, place)
-
-
-@part
-def _will_be_forgotten(state: State) -> None:
-    """Note the second at which a job that ends now is forgotten."""
-    c, rules = state.clock[0], state.rules[0]
-    if rules.min_job_age == 0.0:
-        return
-    old = np.floor(c.now) + rules.min_job_age - c.forget_grid
-    second = c.forget_grid + np.ceil(old / rules.forget_every) * rules.forget_every
-    if c.to_forget == 0 or state.forget[c.to_forget - 1] < second:
-        state.forget[c.to_forget] = second
-        c.to_forget += 1
 
 
 @part

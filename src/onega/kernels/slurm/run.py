@@ -35,7 +35,7 @@ import numpy as np
 
 from onega.kernels.jit import by_reference, compiled, kernel
 from onega.kernels.slurm.backfill import backfill_cycle
-from onega.kernels.slurm.clock import changes, next_forgotten, repeats, skip_dull
+from onega.kernels.slurm.clock import changes, is_old, repeats, skip_dull
 from onega.kernels.slurm.ends import end_or_release, next_end
 from onega.kernels.slurm.main_pass import main_pass, passes_in_vain
 from onega.kernels.slurm.state import PENDING, State
@@ -49,10 +49,13 @@ def _beat(state: State) -> bool:
     """Make the background loop's beat; tell whether it was one with a full pass."""
     c, rules = state.clock[0], state.rules[0]
     now = np.floor(c.now)
-    c.beat += 1.0
-    if now >= next_forgotten(state):
-        c.forgotten += 1
-        changes(state)
+    c.beat += rules.beat
+    if now - c.last_look >= rules.look_interval:
+        c.last_look = now
+        if now >= is_old(state):
+            changes(state)
+        while now >= is_old(state):
+            c.forgotten += 1
     if now - c.last_full >= rules.sched_interval:
         c.last_full = c.last_pass = now
         c.asked = 0
@@ -73,7 +76,7 @@ def _wake(state: State) -> None:
     c, rules = state.clock[0], state.rules[0]
     now = np.floor(c.now)
     if now - c.last_cycle < rules.bf_interval or c.changed < c.last_cycle:
-        c.wake = c.now + 1.0
+        c.wake = c.now + rules.doze
         return
     marks = c.marks
     if c.pending == 0:
@@ -83,7 +86,7 @@ def _wake(state: State) -> None:
     if marks or c.marks or c.defers:
         c.changed = now
     c.last_cycle = now
-    c.wake = c.now + rules.bf_interval
+    c.wake = c.now + rules.nap
 
 
 @compiled
@@ -102,7 +105,7 @@ def _arrive(state: State) -> None:
 def _jump(state: State, something: float) -> None:
     """Jump over what repeats itself, if no job can start before something happens."""
     c = state.clock[0]
-    until = min(something, next_forgotten(state))
+    until = min(something, is_old(state))
     if c.pending:
         if c.wake < np.inf:
             until = min(until, c.quiet)

@@ -51,6 +51,9 @@ again; which scheduler started it."""
 RULES = record(
     procs=WHOLE,
     nodes=WHOLE,
+    beat=REAL,
+    doze=REAL,
+    nap=REAL,
     bf_interval=REAL,
     bf_resolution=REAL,
     bf_window=REAL,
@@ -59,13 +62,15 @@ RULES = record(
     batch_sched_delay=REAL,
     queue_depth=WHOLE,
     min_job_age=REAL,
-    forget_every=REAL,
+    look_interval=REAL,
     weight_age=REAL,
     weight_size=REAL,
     max_age=REAL,
     favour_small=WHOLE,
 )
-"""The parameters, in seconds; ``nodes`` of the ``procs`` are looked at, as jobs never need more."""
+"""The parameters, in seconds; ``nodes`` of the ``procs`` are looked at, as jobs never need more.
+``beat``, ``doze``, ``nap``: from a beat of the background loop to the next, from a waking of the
+backfill loop in vain to the next, and from a cycle to the waking after it; in whole ticks."""
 
 CLOCK = record(
     now=REAL,
@@ -74,9 +79,9 @@ CLOCK = record(
     last_full=REAL,
     last_pass=REAL,
     last_cycle=REAL,
+    last_look=REAL,
     asked=WHOLE,
     changed=REAL,
-    forget_grid=REAL,
     forgotten=WHOLE,
     to_forget=WHOLE,
     arrived=WHOLE,
@@ -91,15 +96,16 @@ CLOCK = record(
     remember=WHOLE,
     beat_then=REAL,
     wake_then=REAL,
+    look_then=REAL,
     lag_then=REAL,
     stale_then=WHOLE,
 )
 """The time; the next beat of the background loop and the next waking of the backfill cycle; when
-passes and cycles last were; whether a pass was asked for; when anything last changed;
-a second at which old jobs are looked for, how many seconds of ``forget`` are over and how many
-there are; numbers of jobs. How many of the queue the plan has (−1: it is void), whether free nodes
-are planned for one of them, and whether one has to wait for what is planned for another. Then what
-saves work: until when cycles start no job, and how the loops stood at an earlier full pass."""
+passes, cycles and looks for old jobs last were; whether a pass was asked for; when anything last
+changed; how many of ``ends`` are forgotten, and how many there are; numbers of jobs. How many of
+the queue the plan has (−1: it is void), whether free nodes are planned for one of them, and whether
+one has to wait for what is planned for another. Then what saves work: until when cycles start no
+job, and how the loops stood at an earlier full pass."""
 
 
 PLAN = record(slots=WHOLE, until=REAL, running=WHOLE)
@@ -135,7 +141,7 @@ class State(NamedTuple):
 
     ``queue``: pending jobs in the order of submission; ``active``: jobs from their start until
     their release is noticed, in the order of starts; ``idle``, ``completing``, ``every``: sets of
-    nodes; ``held[j]``: job j's nodes; ``forget``: seconds at which jobs that ended long ago are
+    nodes; ``held[j]``: job j's nodes; ``ends``: seconds in which jobs ended, until they are
     forgotten; ``plan``: the last backfill cycle's.
     """
 
@@ -148,5 +154,5 @@ class State(NamedTuple):
     completing: Words
     held: npt.NDArray[np.uint64]
     every: Words
-    forget: Floats
+    ends: Floats
     plan: Plan

@@ -29,14 +29,28 @@ BEAT, CYCLE = 0.5, 0.25
 """Where in the second the background loop beats and the backfill cycle wakes, if not drawn."""
 
 
-LEAST_FORGET, MOST_FORGET = 10, 60
+LEAST_LOOK, MOST_LOOK = 10, 60
 """Bounds of the seconds between two looks for jobs that ended ``min_job_age`` ago."""
 
-FARTHEST = 2.0**50
-"""Seconds that a run may come to: to these, one second and its fraction can be added."""
+FARTHEST = 2.0**42
+"""Seconds that a run may come to: ticks can be added to them exactly, and millions of them."""
 
-STREAMS = {"launch": 1, "completion": 2, "submission": 5, "release": 6, "report": 7}
+STREAMS = {
+    "launch": 1,
+    "completion": 2,
+    "submission": 5,
+    "release": 6,
+    "report": 7,
+    "beat": 8,
+    "cycle": 9,
+}
 """Child streams of the overheads; launch and completion draw what they do on other machines."""
+
+TURNS = 1000
+"""Draws of what the loops' turns take, of which the mean counts."""
+
+SLEEPS = 10
+"""Sleeps in a second of the background loop, each as late as the one of a waking in vain."""
 
 MOST_MEMORY = 2 << 30
 """Bytes that sets of nodes may take."""
@@ -55,32 +69,52 @@ class SlurmDelays:
     release, reports
         From then on until the first of its nodes has answered that it is done, and from there to
         the last answer. Then its nodes are idle again.
+    beat, cycle
+        What each beat of the background loop takes beyond its second, and each backfill cycle
+        beyond its interval.
     """
 
     submission: Floats
     overrun: Floats
     release: Floats
     reports: Floats
+    beat: float = 0.0
+    cycle: float = 0.0
 
     @classmethod
     def none(cls, jobs: int) -> SlurmDelays:
         """Return no delays."""
-        return cls(*(np.zeros(jobs) for _ in range(4)))
+        nothing = np.zeros(jobs)
+        return cls(nothing, nothing, nothing, nothing)
 
     @classmethod
     def draw(cls, laws: Overheads, workload: Workload, *, rng: Rng = None) -> SlurmDelays:
         """Draw from laws, job by job; what a launch takes comes on top of the run time."""
         seed, jobs = seed_sequence(rng), len(workload)
-        drawn = {
-            name: draw_durations(getattr(laws, name), jobs, seed, stream)
-            for name, stream in STREAMS.items()
-        }
+
+        def draw(name: str, count: int = jobs) -> Floats:
+            return draw_durations(getattr(laws, name), count, seed, STREAMS[name])
+
         return cls(
-            drawn["submission"],
-            drawn["launch"] + drawn["completion"],
-            drawn["release"],
-            drawn["report"] * workload.column("procs"),
+            draw("submission"),
+            draw("launch") + draw("completion"),
+            draw("release"),
+            draw("report") * workload.column("procs"),
+            float(draw("beat", TURNS).mean()),
+            float(draw("cycle", TURNS).mean()),
         )
+
+    def turns(self) -> tuple[float, float, float]:
+        """Return seconds in whole ticks: between beats, between wakings in vain, of a cycle.
+
+        The background loop sleeps ten times in each second, the backfill loop once: so a waking in
+        vain is late by a tenth of what a beat is.
+        """
+        from onega.kernels.slurm.clock import TICK
+
+        late = (self.beat, self.beat / SLEEPS, self.cycle)
+        beat, doze, cycle = (TICK * round(seconds / TICK) for seconds in late)
+        return 1.0 + beat, 1.0 + doze, cycle
 
 
 def limit_seconds(workload: Workload, *, perfect: bool) -> Floats:
@@ -138,6 +172,7 @@ def simulate_slurm(
         _make_jobs(workload, order, runtime, limit, delays),
         cluster.procs,
         parameters,
+        delays.turns(),
         None if seed is None else child(seed, 0),
         progress,
     )
@@ -203,6 +238,7 @@ def _run(
     jobs: npt.NDArray[np.void],
     procs: int,
     parameters: SlurmParameters,
+    turns: tuple[float, float, float],
     rng: Rng,
     progress: Progress | None,
 ) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
@@ -210,7 +246,7 @@ def _run(
     from onega.kernels.slurm import run as kernel
 
     clock = _make_clock(float(jobs["submit"][0]), parameters, rng)
-    state = _make_state(jobs, clock, procs, parameters)
+    state = _make_state(jobs, clock, _make_rules(procs, parameters, turns))
     rounds = 4096
     while True:
         began = time.perf_counter()
@@ -229,16 +265,16 @@ def _run(
 def _make_state(
     jobs: npt.NDArray[np.void],
     clock: npt.NDArray[np.void],
-    procs: int,
-    parameters: SlurmParameters,
+    rules: npt.NDArray[np.void],
 ) -> State:
     """Lay out the machine with all nodes idle, and an empty queue."""
     from onega.kernels.slurm.state import PLAN, Plan, State
 
     # Of more nodes than twice what all jobs take together, some are never touched.
-    nodes = min(procs, 2 * sum(jobs["procs"].tolist()))
+    nodes = min(int(rules["procs"][0]), 2 * sum(jobs["procs"].tolist()))
+    rules["nodes"] = nodes
     words = (nodes + 63) // 64
-    slots = 2 * min(jobs.size, parameters.bf_max_job_test) + 2
+    slots = 2 * min(jobs.size, int(rules["bf_max_job_test"][0])) + 2
     _check_extent(jobs, words, slots)
     every = np.full(words, ~np.uint64(0))
     every[-1] >>= np.uint64(64 * words - nodes)
@@ -250,7 +286,7 @@ def _make_state(
         *(np.zeros(words, np.uint64) for _ in range(5)),
     )
     return State(
-        _make_rules(procs, nodes, parameters),
+        rules,
         clock,
         jobs,
         np.zeros(jobs.size, np.int64),
@@ -282,40 +318,47 @@ def _check_extent(jobs: npt.NDArray[np.void], words: int, slots: int) -> None:
         )
 
 
-def _make_rules(procs: int, nodes: int, parameters: SlurmParameters) -> npt.NDArray[np.void]:
+def _make_rules(
+    procs: int, parameters: SlurmParameters, turns: tuple[float, float, float]
+) -> npt.NDArray[np.void]:
     from onega.kernels.slurm.state import RULES
 
     rules = np.zeros(1, RULES)
+    rules["beat"], rules["doze"], cycle = turns
+    rules["nap"] = parameters.bf_interval + cycle
     for name in ("bf_resolution", "bf_max_job_test", "sched_interval", "batch_sched_delay"):
         rules[name] = getattr(parameters, name)
     for name in ("weight_age", "weight_size", "max_age", "favour_small"):
         rules[name] = getattr(parameters, name)
-    rules["procs"], rules["nodes"] = procs, nodes
+    rules["procs"] = procs
     rules["bf_interval"] = parameters.bf_interval if parameters.backfill else np.inf
     rules["bf_window"] = 60.0 * parameters.bf_window
     rules["queue_depth"] = parameters.default_queue_depth
     rules["min_job_age"] = parameters.min_job_age
-    rules["forget_every"] = _forget_every(parameters)
+    # A controller whose jobs are forgotten at once has none to look for.
+    rules["look_interval"] = _look_interval(parameters) if parameters.min_job_age else np.inf
     return rules
 
 
-def _forget_every(parameters: SlurmParameters) -> int:
+def _look_interval(parameters: SlurmParameters) -> int:
     """Return the seconds between two looks for jobs that ended long ago, as slurmctld has them."""
-    return max(LEAST_FORGET, min(MOST_FORGET, parameters.min_job_age))
+    return max(LEAST_LOOK, min(MOST_LOOK, parameters.min_job_age))
 
 
 def _make_clock(first: float, parameters: SlurmParameters, rng: Rng) -> npt.NDArray[np.void]:
-    """Stand the loops where they are in the second before the first submission."""
+    """Stand the loops, at whole ticks, where they are in the second before the first submission."""
+    from onega.kernels.slurm.clock import TICK
     from onega.kernels.slurm.state import CLOCK
 
     phase = np.array([BEAT, CYCLE, 0.5]) if rng is None else generator(rng).random(3)
+    phase[:2] = TICK * np.floor(phase[:2] / TICK)
     clock = np.zeros(1, CLOCK)
     second = np.floor(first)
     clock["beat"] = second - 1 + phase[0]
     clock["wake"] = second - 1 + phase[1] if parameters.backfill else np.inf
     clock["last_full"] = second - np.floor(phase[2] * max(parameters.sched_interval, 1))
     clock["last_pass"] = clock["last_full"]
-    clock["forget_grid"] = second - np.floor(phase[2] * _forget_every(parameters))
+    clock["last_look"] = second - np.floor(phase[2] * _look_interval(parameters))
     clock["last_cycle"] = second - parameters.bf_interval
     clock["planned"], clock["quiet"], clock["remember"] = -1, -np.inf, 1
     return clock

@@ -231,6 +231,10 @@ class OverheadsSettings(_Table):
         "From the end until nodes can be used again: release + report · width (slurm).", ["0.5s"]
     )
     report: Span | None = setting("See release (slurm).", [0.01])
+    beat: Span | None = setting(
+        "Of a beat of the background loop beyond its second (slurm).", [0.02]
+    )
+    cycle: Span | None = setting("Of a backfill cycle beyond its interval (slurm).", [0.01])
 
 
 class ClusterSettings(_Table):
