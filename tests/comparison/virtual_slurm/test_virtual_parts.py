@@ -301,12 +301,27 @@ def test_a_port_that_is_listened_on_is_left_out():
     held.release()
 
 
-def test_sdiag_tells_of_the_last_cycle(tmp_path):
-    said = "Main schedule\n\tLast cycle when: x (7)\nBackfilling stats\n\tLast cycle when: {}\n"
+def test_sdiag_tells_of_the_cycles(tmp_path):
+    said = (
+        "Main schedule\n\tLast cycle when: x (7)\n\tMean cycle: 9\n"
+        "Backfilling stats\n\tLast cycle when: {}\n\tMean cycle: 11172\n"
+    )
     slurm = object.__new__(VirtualSlurm)
     for text, when in (("Wed Nov 18 18:04:27 2026 (1795025067)", 1795025067.0), ("N/A", 0.0)):
         slurm.tell = lambda program, text=text: said.format(text)
         assert slurm.last_cycle() == when
+        assert slurm.mean_cycle() == pytest.approx(0.011172)
+    slurm.tell = lambda program: "nothing yet"
+    assert slurm.mean_cycle() == 0
+
+
+def test_late_sleeps_are_what_a_beat_takes_longer(monkeypatch):
+    """Each sleep a millisecond too long: ten of them at 20 times the clock are 0.2 s."""
+    now = [0.0]
+    monkeypatch.setattr(virtual.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(virtual.time, "sleep", lambda s: now.__setitem__(0, now[0] + s + 0.001))
+    assert virtual._measure_beat(20.0) == pytest.approx(0.2)
+    assert 0.5 < now[0] < 3
 
 
 def test_jobs_are_told_of_their_ends_through_pipes(tmp_path):

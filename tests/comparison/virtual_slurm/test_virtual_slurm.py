@@ -135,6 +135,8 @@ def test_pilot_of_two_hundred_jobs_twice(tmp_path, elsewhere):
     report = json.loads((place / "report.json").read_text())
     assert report["P_ideal"] == result.ideal
     assert report["prefixes"][-1]["jobs"] == 200
+    assert 0 < result.overheads.beat.mean < 2
+    assert 0 < result.overheads.cycle.mean < 5
     model = onega.simulate(result.stream, 64, "slurm")
     assert onega.adequacy(result.runs[0].log, model).defined
 

@@ -25,7 +25,8 @@ STATUS: Final = {"COMPLETED": "completed", "TIMEOUT": "timeout", "CANCELLED": "c
 class VirtualRun:
     """One run: its log, a row per job, how clean it was, when slurmctld was started and stopped.
 
-    Times are seconds of the stream, so that the start is before 0.
+    Times are seconds of the stream, so that the start is before 0. What a beat of slurmctld's loop
+    took beyond its second, and how long a backfill cycle took, on average.
     """
 
     log: Workload
@@ -34,6 +35,8 @@ class VirtualRun:
     stolen: float
     attempts: int = 1
     manager: tuple[float, float] | None = None
+    beat: float = 0.0
+    cycle: float = 0.0
 
     def events(self, events: Events | None = None) -> EventLog:
         """Return what happened as event streams, with the manager's own start and stop."""

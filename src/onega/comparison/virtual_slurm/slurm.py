@@ -275,8 +275,15 @@ class VirtualSlurm:
 
     def last_cycle(self) -> float:
         """Return the second in which a backfill cycle last began (Unix); 0 if there was none."""
+        return self._told_of_cycles(r"Last cycle when:[^\n]*\((\d+)\)")
+
+    def mean_cycle(self) -> float:
+        """Return how many virtual seconds a backfill cycle has taken on average; 0 if none was."""
+        return 1e-6 * self._told_of_cycles(r"Mean cycle:\s*(\d+)")
+
+    def _told_of_cycles(self, pattern: str) -> float:
         _, _, said = self.tell("sdiag").partition("Backfilling stats")
-        found = re.search(r"Last cycle when:[^\n]*\((\d+)\)", said)
+        found = re.search(pattern, said)
         return float(found[1]) if found else 0.0
 
     def run(self, program: str, *arguments: str) -> str:

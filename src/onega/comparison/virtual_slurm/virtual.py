@@ -47,6 +47,9 @@ MARK = "onega-virtual.json"
 LEAD = 2.0
 """Real seconds between the machine's being up and the stream's first submission."""
 
+SLEEPS = 10
+"""Sleeps of a tenth of a second that slurmctld's background loop is made of."""
+
 CLOCKS = ("steady", "jumping")
 
 ATTEMPTS = 3
@@ -237,13 +240,36 @@ def _run_once(slurm: VirtualSlurm, plan: _Plan, progress: Progress) -> VirtualRu
         kind = JumpingDrive if plan.jumping else Drive
         drive = kind(slurm, plan.jobs, plan.actions, rule=plan.rule)
         zero = math.ceil(slurm.now() + LEAD * slurm.speed)
+        beat = _measure_beat(slurm.speed)
         drive.run(zero, progress)
+        cycle = slurm.mean_cycle()
     rows = collect(slurm.folder)
     slurm.tidy()
     log, table = _as_log(plan.jobs, rows, zero, slurm)
     noted = manager_times(slurm.folder)
     manager = None if noted is None else (noted[0] - zero, noted[1] - zero)
-    return VirtualRun(log, table, time.monotonic() - began, _stolen() - steal, manager=manager)
+    return VirtualRun(
+        log,
+        table,
+        time.monotonic() - began,
+        _stolen() - steal,
+        manager=manager,
+        beat=beat,
+        cycle=cycle + beat / SLEEPS,
+    )
+
+
+def _measure_beat(speed: float) -> float:
+    """Return by how many virtual seconds the sleeps of a beat of slurmctld's loop end too late.
+
+    slurmctld doesn't note its beats; but they are sleeps like those here, on the same machine.
+    """
+    asked = 1 / SLEEPS / speed
+    count = math.ceil(LEAD / 2 / asked)
+    began = time.monotonic()
+    for _ in range(count):
+        time.sleep(asked)
+    return max(0.0, (time.monotonic() - began) / count - asked) * speed * SLEEPS
 
 
 def _lost(run: VirtualRun, plan: _Plan) -> list[int]:
@@ -304,6 +330,8 @@ def fit_overheads(runs: Sequence[VirtualRun]) -> Overheads:
         submission=fit_law(np.concatenate([submission_times(run.jobs) for run in runs])),
         release=release,
         report=report,
+        beat=float(np.mean([run.beat for run in runs])),
+        cycle=float(np.mean([run.cycle for run in runs])),
     )
 
 
