@@ -305,6 +305,15 @@ def test_a_load_below_1_out_of_reach_is_said():
     assert "Nothing within the limits of the search" in found.sentences()[0]
 
 
+def test_a_load_below_1_that_misses_another_target_is_said():
+    """The ten take 109 s: 1000 s of work keep 8.2 % of 112 processors busy."""
+    targets = ["max(wait)<1s", "utilisation>50%"]
+    found = onega.plan(steps(10, 1, 100, 6), targets, resample="none")
+    assert (found.best, found.lasting, found.best_below_load_1) == (10, 112, None)
+    missed = "where the target isn't met: max(wait) = 0 s, utilisation = 8.19 %"
+    assert missed in found.sentences()[0]
+
+
 def test_a_load_below_1_is_no_news():
     found = onega.plan(LOG, "p95(wait)<30m", resample="none")
     assert found.trial().offered_load < 1
