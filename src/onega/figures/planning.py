@@ -32,6 +32,8 @@ def curve(result: Plan) -> go.Figure:
     figure.update_xaxes(title={"text": _ACROSS[result.vary]}, row=rows, col=1)
     if result.vary != "policy":
         _mark(figure, result)
+    if result.lasting is not None:
+        _mark_lasting(figure, result.lasting)
     note = _note(result)
     return styled(figure, _title(result), note, height=180 + 300 * rows)
 
@@ -95,6 +97,15 @@ def _mark(figure: go.Figure, result: Plan) -> None:
     )
 
 
+def _mark_lasting(figure: go.Figure, place: float) -> None:
+    """Mark where the offered load is below 1, as the answer's isn't."""
+    figure.add_vline(x=place, line={"color": GREY, "dash": "dot", "width": 1.5}, row="all", col=1)
+    here: dict[str, Any] = {"xref": "x", "yref": "y domain", "xanchor": "right", "yanchor": "top"}
+    label(
+        figure, "offered load below 1", float(place), 1, colour=GREY, xshift=-4, yshift=-20, **here
+    )
+
+
 def _title(result: Plan) -> str:
     if not result.met:
         return f"{result.target}: can't be met by varying {VARIED[result.vary]}"
@@ -115,7 +126,11 @@ def _note(result: Plan) -> str:
         "student": f"bars: {_percent(result)} intervals of the mean",
         "value": "the log as it is, once",
     }[result.rule]
-    return f"{under}; blue: met, red: not; {sure}"
+    offered = result.trial().offered_load
+    known = "" if offered is None else f"; offered load {offered:.3g}"
+    if result.met and result.trial().growing:
+        known += ": the queue would grow if it stayed"
+    return f"{under}{known}; blue: met, red: not; {sure}"
 
 
 def _percent(result: Plan) -> str:

@@ -74,6 +74,44 @@ def test_a_target_that_cannot_be_met_is_said_with_the_nearest_and_code_1(run, tr
     assert answer["nearest"] > 0
 
 
+@pytest.fixture(name="crowd", scope="module")
+def _crowd(tmp_path_factory):
+    """Ten jobs of one user, one a second, of 100 s and one processor each."""
+    path = tmp_path_factory.mktemp("crowd") / "crowd.swf"
+    jobs = {"submit": [float(k) for k in range(10)], "runtime": [100.0] * 10}
+    onega.write(onega.Workload(jobs | {"procs": [1] * 10, "user": [1] * 10}), path)
+    return str(path)
+
+
+ALONE = ("--target", "max(wait)<1s", "--resample", "none")
+
+
+def test_a_size_below_the_load_is_named_with_what_that_means(run, crowd):
+    """All ten run at once on ten; 1000 s of work in 9 s keep 111.1 busy."""
+    said = run("plan", crowd, *ALONE, "--procs", 6)
+    words = " ".join(said.out.split())
+    assert "offered load" in said.out
+    assert "10 processors are the fewest that meet max(wait)<1s" in words
+    assert "the offered load is 11.1, and the queue would grow if it stayed" in words
+    assert "can't do the work" not in words
+    answer = json.loads(run("plan", crowd, *ALONE, "--most", "inf", "--json").out)
+    assert (answer["best"], answer["best_below_load_1"]) == (10, 112)
+
+
+def test_nodes_that_cannot_help_are_said_with_code_1(run, crowd, tmp_path):
+    machine = tmp_path / "machine.toml"
+    machine.write_text("[[nodes]]\ncount = 2\nprocs = 4\n[user_limits]\nmax_jobs = 1\n")
+    said = run("plan", crowd, *ALONE, "--cluster", machine, code=1)
+    words = " ".join(said.out.split())
+    assert "can't be met by varying the number of nodes: at 4 nodes more change nothing" in words
+    assert "The nearest is 2 nodes, with max(wait) = 14.8 min" in words  # 9 · 99 s
+    machine.write_text("[[nodes]]\ncount = 2\nprocs = 4\n" * 2)
+    assert (
+        "say with --vary which one: nodes:1, nodes:2"
+        in run("plan", crowd, *ALONE, "--cluster", machine, code=2).err
+    )
+
+
 ENERGY = (
     *("--vary", "energy", "--rates", "0.7,1", "--power-busy", "120,250"),
     *("--power-idle", "60,90", "--k", "0:200000:50000"),

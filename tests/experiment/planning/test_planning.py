@@ -10,8 +10,9 @@ import pytest
 import onega
 from experiment.workloads import WEEK, Queue, log
 from onega.core.errors import ExperimentError
-from onega.experiment.planning.axes import demand
+from onega.experiment.planning.axes import demand, node_axis
 from onega.experiment.replicates.draws import make_draws
+from onega.experiment.replicates.runs import Case
 from onega.experiment.workers.workers import Threads
 from reference import experiments as formula
 
@@ -218,9 +219,9 @@ def test_no_load_is_small_enough():
 
 def test_even_the_smallest_machine_may_do():
     found = onega.plan(LOG, "p95(wait)<300d", replicates=20, rng=1)
-    assert found.best == demand(make_draws(LOG, rng=1), 1).smallest
+    assert found.best == demand(make_draws(LOG, rng=1), 1).widest == 32
     assert found.resolution is None
-    assert found.reason
+    assert found.reason == "the widest job takes as many"
 
 
 @pytest.mark.parametrize(
@@ -259,6 +260,103 @@ def test_jobs_that_all_come_at_once_have_no_load():
     burst = onega.Workload({"submit": [0.0, 0.0], "runtime": [1.0, 1.0], "procs": [1, 1]})
     with pytest.raises(ExperimentError, match="different times"):
         onega.plan(burst, "mean(wait)<1", resample="none")
+
+
+# Loads of 1 and more.
+
+
+def steps(count: int, gap: float, runtime: float, procs: int | None = None) -> onega.Workload:
+    """Jobs of one processor and one user, one every ``gap`` seconds."""
+    return onega.Workload(
+        {
+            "submit": gap * np.arange(count),
+            "runtime": np.full(count, runtime),
+            "procs": np.ones(count, np.int64),
+            "user": np.ones(count, np.int64),
+        },
+        onega.Meta(procs=procs),
+    )
+
+
+def test_a_log_that_ends_meets_a_target_with_less_than_its_load_keeps_busy():
+    """Ten jobs of 100 s within 9 s: ten processors run them all, 1000 s / 9 s = 111.1 are busy."""
+    found = onega.plan(steps(10, 1, 100, 6), "max(wait)<1s", resample="none")
+    assert found.best == 10
+    assert not found.trial(9).met
+    assert found.trial().offered_load == pytest.approx(1000 / 9 / 10)
+    assert found.lasting == found.best_below_load_1 == 112
+    first = found.sentences()[0]
+    assert first.startswith("10 processors are the fewest that meet max(wait)<1s under fcfs+easy.")
+    assert "for as long as the log lasts: the offered load is 11.1" in first
+    assert first.endswith("below 1 from 112 processors on, where the target is met too.")
+    summary = found.summary()
+    assert (summary["best"], summary["best_below_load_1"]) == (10, 112)
+    assert summary["offered_load"] == found.trial().offered_load
+    assert [row["offered_load"] for row in summary["curve"]] == sorted(
+        (row["offered_load"] for row in summary["curve"]), reverse=True
+    )
+    assert [shape.x0 for shape in found.plot().layout.shapes][1:] == [10, 112]
+    assert "the queue would grow" in found.plot().layout.title.subtitle.text
+
+
+def test_a_load_below_1_out_of_reach_is_said():
+    found = onega.plan(steps(10, 1, 100, 6), "max(wait)<1s", resample="none", most=50)
+    assert (found.best, found.lasting, found.best_below_load_1) == (10, None, None)
+    assert "Nothing within the limits of the search" in found.sentences()[0]
+
+
+def test_a_load_below_1_that_misses_another_target_is_said():
+    """The ten take 109 s: 1000 s of work keep 8.2 % of 112 processors busy."""
+    targets = ["max(wait)<1s", "utilisation>50%"]
+    found = onega.plan(steps(10, 1, 100, 6), targets, resample="none")
+    assert (found.best, found.lasting, found.best_below_load_1) == (10, 112, None)
+    missed = "where the target isn't met: max(wait) = 0 s, utilisation = 8.19 %"
+    assert missed in found.sentences()[0]
+
+
+def test_a_load_below_1_is_no_news():
+    found = onega.plan(LOG, "p95(wait)<30m", resample="none")
+    assert found.trial().offered_load < 1
+    assert found.lasting is None
+    assert found.best_below_load_1 == found.best
+    assert "grow" not in " ".join(found.sentences())
+
+
+@pytest.mark.parametrize("target", ["p95(wait)<2h", "p95(wait)<10h", "mean(wait)<3h"])
+def test_no_smaller_size_meets_a_target_on_the_log_itself(target):
+    measure, limit = target.split("<")
+    hours = 3600 * float(limit.rstrip("h"))
+    key = {"p95(wait)": "p95_wait", "mean(wait)": "mean_wait"}[measure]
+    good = [
+        size for size in range(32, 65) if onega.simulate(LOG, size, "easy").summary()[key] < hours
+    ]
+    assert onega.plan(LOG, target, resample="none").best == good[0]
+
+
+def test_a_load_of_more_than_1_is_taken_for_a_while():
+    """Ten processors take ten jobs at any load; 1010 s / 180 s = 5.61 are busy at the log's own."""
+    found = onega.plan(steps(10, 20, 101, 10), "max(wait)<1s", vary="load", resample="none")
+    assert found.best == pytest.approx(2 * 10 * 180 / 1010, abs=0.01)  # as far as is looked
+    assert found.lasting == found.best_below_load_1 == 1.78  # 1.79 · 5.611 > 10
+    assert "below 1 up to 1.78 times the load, where the target is met too" in found.sentences()[0]
+
+
+def test_the_highest_rate_is_what_a_machine_can_do():
+    """At rate 2 the ten jobs of 100 s keep 1000 s / 9 s / 2 = 55.6 processors busy."""
+    fast = onega.Cluster(6, rates=onega.RateControl(rates=2.0))
+    found = onega.plan(steps(10, 1, 100), "max(wait)<1s", cluster=fast, resample="none")
+    assert (found.best, found.lasting) == (10, 56)
+
+
+def test_policies_are_compared_at_a_load_that_is_said():
+    found = onega.plan(
+        steps(10, 1, 100, 6), "max(wait)<1h", vary="policy", policy="easy", resample="none"
+    )
+    assert "the offered load is 18.5" in found.sentences()[0]
+    burst = onega.Workload({"submit": [0.0, 0.0], "runtime": [1.0, 1.0], "procs": [1, 1]})
+    found = onega.plan(burst, "max(wait)<1h", vary="policy", cluster=1, resample="none")
+    assert found.met
+    assert found.summary()["offered_load"] is None
 
 
 # Figures and words.
@@ -321,7 +419,7 @@ def test_a_job_that_needs_whole_nodes_bounds_the_search():
 
 def test_of_several_groups_one_is_varied():
     groups = onega.Cluster(nodes=[onega.NodeGroup(40, 1), onega.NodeGroup(3, 8)])
-    with pytest.raises(ExperimentError, match="nodes:1, nodes:2"):
+    with pytest.raises(ExperimentError, match="--vary which one: nodes:1, nodes:2"):
         onega.plan(LOG, "p95(wait)<3h", vary="nodes", cluster=groups)
     with pytest.raises(ExperimentError, match="no group of nodes '3'"):
         onega.plan(LOG, "p95(wait)<3h", vary="nodes:3", cluster=groups)
@@ -329,6 +427,27 @@ def test_of_several_groups_one_is_varied():
         onega.plan(LOG, "p95(wait)<3h", vary="nodes", cluster=64)
     found = onega.plan(LOG, "p95(wait)<300d", vary="nodes:2", cluster=groups, resample="none")
     assert found.best == 1  # 40 processors beside it do the work
+
+
+def test_nodes_that_nothing_waits_for_are_not_added_without_end():
+    """One job of a user at a time: job k waits 99 k seconds, however many nodes there are."""
+    limited = onega.Cluster(nodes=[onega.NodeGroup(1, 1)], user_limits=onega.UserLimits(max_jobs=1))
+    found = onega.plan(
+        steps(10, 1, 100), "max(wait)<1s", vary="nodes", cluster=limited, resample="none"
+    )
+    assert not found.met
+    assert (found.nearest, found.runs) == (1, 2)
+    assert found.trial().means == (9 * 99,)
+    assert found.reason == "at 2 nodes more change nothing, jobs wait for something else"
+
+
+def test_the_search_for_nodes_ends_where_machines_end():
+    machine = onega.Cluster(nodes=[onega.NodeGroup(2, 4), onega.NodeGroup(3, 8)])
+    case, draws = Case("easy", machine, onega.Policy.parse("easy")), make_draws(LOG, rng=1)
+    axis = node_axis(case, draws, demand(draws, 1), None, 0)
+    assert axis.best == 1_000_000 - 3
+    assert axis.case(case, axis.best).cluster.nodes[0].count == 999_997
+    assert node_axis(case, draws, demand(draws, 1), math.inf, 1).best == 1_000_000 - 2
 
 
 def test_the_answers_of_other_seeds_are_in_the_interval_about_as_often_as_it_says():

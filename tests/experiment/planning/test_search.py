@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onega.experiment.planning.search import find_boundary
+from onega.experiment.planning.search import Boundary, find_boundary, look_further
 
 PLACES = st.integers(1, 5000)
 
@@ -56,3 +56,27 @@ def test_large_places_are_told_apart_to_a_part_of_their_size(edge):
     found = find_boundary(lambda place: place >= edge, 1000, worst=1, best=10**7, finest=0.01)
     assert found.met >= edge > found.failed
     assert found.met - found.failed <= max(1, 0.01 * found.met)
+
+
+@given(st.sets(st.integers(1, 300)), st.integers(2, 299), st.booleans())
+def test_places_that_meet_a_condition_beyond_a_boundary_are_found(scattered, edge, rising):
+    good = {*scattered, edge} - {edge - 1 if rising else edge + 1}
+    worst, failed = (1, edge - 1) if rising else (300, edge + 1)
+    found = look_further(good.__contains__, Boundary(edge, failed), worst=worst, part=0.05)
+    assert found.met in good
+    beyond = (
+        range(max(1, math.ceil(0.95 * found.met)), found.met)
+        if rising
+        else range(found.met + 1, min(300, math.floor(1.05 * found.met)) + 1)
+    )
+    assert not good.intersection(beyond)
+    if found.failed is None:
+        assert found.met == worst
+    else:
+        assert abs(found.failed - found.met) == 1
+        assert found.failed not in good
+
+
+def test_there_is_nothing_beyond_an_end():
+    for end in (Boundary(5, None), Boundary(None, 5)):
+        assert look_further(lambda place: True, end, worst=1, part=0.5) == end

@@ -167,10 +167,11 @@ def _screen(result: Plan | TradeOff) -> None:
         return
     heads = {"procs": "processors", "nodes": "nodes", "load": "times the load", "policy": "policy"}
     columns = [heads[result.vary]]
-    columns += ["replicates", *(str(target.measure) for target in result.targets)]
+    columns += ["offered load", "replicates", *(str(target.measure) for target in result.targets)]
     rows = []
     for trial in result.trials:
-        row: list[Any] = [str(trial.at), trial.replicates]
+        offered = None if trial.offered_load is None else f"{trial.offered_load:.3g}"
+        row: list[Any] = [str(trial.at), offered, trial.replicates]
         for place, target in enumerate(result.targets):
             show = target.measure.show
             ends = f" ({show(trial.lows[place])} to {show(trial.highs[place])})"

@@ -10,6 +10,7 @@ import numpy as np
 
 from onega.core.errors import ExperimentError
 from onega.core.machine.cluster import MOST_PROCS, Cluster
+from onega.core.machine.nodes import MOST_NODES
 from onega.core.workload.workload import Workload
 from onega.experiment.planning.search import find_boundary
 from onega.experiment.replicates.draws import Draws, busy_processors
@@ -22,40 +23,46 @@ UNITS: Final = {"procs": "processors", "nodes": "nodes", "load": "times the load
 LOAD_STEP: Final = 0.01
 """Loads are told apart to this part of the source's own."""
 
+FURTHEST: Final = 2.0
+"""Up to how many times what keeps all processors busy loads are searched, if nothing is said."""
+
 FINEST: Final = 0.005
 """Sizes of large machines are told apart to this part of their size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a source asks of a machine: its widest job, and the processors it keeps busy."""
+    """What a source asks of a machine: its widest job, and the processors it keeps busy.
+
+    ``busy`` is infinite where all jobs come at once.
+    """
 
     widest: int
     busy: float
 
-    @property
-    def smallest(self) -> int:
-        """Return the fewest processors that can take the work at all."""
-        return max(self.widest, math.ceil(self.busy))
+    def with_times(self) -> Demand:
+        """Return it, or refuse jobs that all come at once: they have no load."""
+        if not math.isfinite(self.busy):
+            raise ExperimentError("a plan needs jobs submitted at different times")
+        return self
+
+    def offered_load(self, case: Case) -> float:
+        """Return the work that comes, as a part of what the machine does at its highest rate."""
+        rate = max(case.cluster.rates.rates)
+        return case.load * self.busy / (case.cluster.procs * rate)
 
 
-def demand(draws: Draws, n: int, load: float = 1.0) -> Demand:
-    """Return the largest demand of a log, or of the first n workloads of anything else.
-
-    ``load`` times the source's own load keeps so many times the processors busy.
-    """
+def demand(draws: Draws, n: int) -> Demand:
+    """Return the largest demand of a log, or of the first n workloads of anything else."""
     if isinstance(draws.source, Workload):
-        own = _demand(draws.source)
-        return replace(own, busy=load * own.busy)
+        return _demand(draws.source)
     each = [_demand(draws.workload(k)) for k in range(n)]
-    busy = load * float(np.mean([one.busy for one in each]))
-    return Demand(max(one.widest for one in each), busy)
+    return Demand(max(one.widest for one in each), float(np.mean([one.busy for one in each])))
 
 
 def _demand(workload: Workload) -> Demand:
-    if len(workload) == 0 or not workload.span > 0:
-        raise ExperimentError(f"a plan needs jobs submitted at different times; got {workload!r}")
-    return Demand(int(np.nanmax(workload.column("procs"))), busy_processors(workload))
+    widest = int(np.nanmax(workload.column("procs"))) if len(workload) else 0
+    return Demand(widest, busy_processors(workload))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +103,14 @@ class Axis:
             return replace(first, cluster=with_nodes(first.cluster, self.group, place))
         return replace(first, load=float(self.value(place)))
 
+    def lasting(self, first: Case, need: Demand) -> int | None:
+        """Return the worst place at which the offered load is below 1; None if there is none."""
+
+        def lasts(place: int) -> bool:
+            return need.offered_load(self.case(first, place)) < 1
+
+        return find_boundary(lasts, self.start, worst=self.worst, best=self.best).met
+
     def name(self, value: float | str) -> str:
         """Name a place for a person."""
         return place_words(self.vary, value)
@@ -115,27 +130,44 @@ def with_nodes(machine: Cluster, group: int, count: int) -> Cluster:
     return replace(machine, procs=0, nodes=nodes)
 
 
-def size_axis(first: Case, draws: Draws, n: int, most: float | None) -> Axis:
-    """Search processors, from what the work needs at least."""
+def size_axis(first: Case, need: Demand, most: float | None) -> Axis:
+    """Search processors, from those of the widest job on."""
     machine = first.cluster
     if machine.nodes or machine.partitions:
         raise ExperimentError(
             "the processors of a machine with nodes or partitions can't be varied; vary its nodes "
             "(--vary nodes), or describe it by its number of processors"
         )
-    need = demand(draws, n, first.load)
-    best = MOST_PROCS if most is None else int(most)
-    if best < need.smallest:
+    best = _end(MOST_PROCS, most)
+    if best < need.widest:
         raise ExperimentError(
-            f"at most {best} processors are too few: the widest job takes {need.widest}, and the "
-            f"work keeps {need.busy:.4g} busy"
+            f"at most {best} processors are too few: the widest job takes {need.widest}"
         )
-    why = "the widest job takes as many" if need.widest >= need.busy else "fewer can't do the work"
-    return Axis("procs", machine.procs, need.smallest, best, FINEST, why)
+    why = "the widest job takes as many"
+    return Axis("procs", machine.procs, need.widest, best, FINEST, why)
 
 
-def node_axis(first: Case, draws: Draws, n: int, most: float | None, group: int) -> Axis:
-    """Search the nodes of one group, from what the work needs beside the other groups."""
+def group_of(machine: Cluster, number: str) -> int:
+    """Return which group of nodes is varied, from 0."""
+    count = len(machine.nodes)
+    if count == 0:
+        raise ExperimentError(
+            "the machine has no nodes to vary; describe them in its file ([[nodes]]), "
+            "or vary its processors"
+        )
+    if not number and count > 1:
+        names = ", ".join(f"nodes:{place}" for place in range(1, count + 1))
+        raise ExperimentError(
+            f"the machine has {count} groups of nodes; say with --vary which one: {names}"
+        )
+    place = int(number or 1) if (number or "1").isdigit() else 0
+    if not 1 <= place <= count:
+        raise ExperimentError(f"there is no group of nodes {number!r}; the machine has {count}")
+    return place - 1
+
+
+def node_axis(first: Case, draws: Draws, need: Demand, most: float | None, group: int) -> Axis:
+    """Search the nodes of one group, from what the widest job needs beside the other groups."""
     machine = first.cluster
     if machine.partitions:
         raise ExperimentError(
@@ -143,20 +175,26 @@ def node_axis(first: Case, draws: Draws, n: int, most: float | None, group: int)
             "leave the partitions out of the machine"
         )
     each = machine.nodes[group].procs
-    others = machine.procs - each * machine.nodes[group].count
-    need = demand(draws, n, first.load)
-    least = max(1, math.ceil((need.smallest - others) / each))
-    best = (MOST_PROCS - others) // each if most is None else int(most)
+    start = machine.nodes[group].count
+    others = machine.procs - each * start
+    least = max(1, math.ceil((need.widest - others) / each))
+    possible = MOST_NODES - (sum(one.count for one in machine.nodes) - start)
+    possible = min(possible, (MOST_PROCS - others) // each)
+    best = _end(possible, most)
     if best < least:
         raise ExperimentError(
-            f"at most {best} nodes are too few: the widest job takes {need.widest} processors, the "
-            f"work keeps {need.busy:.4g} busy, and a node has {each}"
+            f"at most {best} nodes are too few: the widest job takes {need.widest} processors, and "
+            f"a node has {each}"
         )
     workload = draws.source if isinstance(draws.source, Workload) else draws.workload(0)
     worst = _fewest_that_fit(workload, machine, group, least)
-    why = "fewer don't take every job" if worst > least else "fewer can't do the work"
-    start = machine.nodes[group].count
+    why = "fewer don't take every job" if worst > 1 else "a group has a node at least"
     return Axis("nodes", start, min(worst, best), best, FINEST, why, group)
+
+
+def _end(possible: int, most: float | None) -> int:
+    """Return where a search for a size ends: at what is possible, or before it if that is said."""
+    return possible if most is None else int(min(possible, max(0.0, most)))
 
 
 def _fewest_that_fit(workload: Workload, machine: Cluster, group: int, least: int) -> int:
@@ -175,17 +213,15 @@ def _fewest_that_fit(workload: Workload, machine: Cluster, group: int, least: in
     return own if found.met is None else found.met
 
 
-def load_axis(first: Case, draws: Draws, n: int, most: float | None) -> Axis:
-    """Search factors of the load, up to the one at which all processors are always busy."""
+def load_axis(first: Case, need: Demand, most: float | None) -> Axis:
+    """Search factors of the load, well beyond the one at which all processors are always busy."""
     machine = first.cluster
-    need = demand(draws, n)
     if need.widest > machine.procs:
         raise ExperimentError(
             f"the widest job takes {need.widest} processors, the machine has {machine.procs}"
         )
-    full = machine.procs / need.busy
-    top = full if most is None else float(most)
+    top = max(1.0, FURTHEST / need.offered_load(first)) if most is None else float(most)
     if not (math.isfinite(top) and top >= LOAD_STEP):
         raise ExperimentError(f"the load to search up to is at least {LOAD_STEP}, got {most}")
-    why = "all processors would always be busy" if most is None else "searched no further"
-    return Axis("load", round(1 / LOAD_STEP), max(1, int(top / LOAD_STEP)), 1, 0.0, why)
+    worst = max(1, int(top / LOAD_STEP))
+    return Axis("load", round(1 / LOAD_STEP), worst, 1, 0.0, "no more was tried")

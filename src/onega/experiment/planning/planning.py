@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, Unpack
 
 import polars as pl
@@ -16,8 +16,17 @@ from onega.core.renamed import renamed
 from onega.core.rng import Rng
 from onega.core.schedule.warmup import Warmup
 from onega.experiment.planning.answer_interval import AnswerInterval, answer_interval
-from onega.experiment.planning.axes import Axis, demand, load_axis, node_axis, size_axis
-from onega.experiment.planning.search import Boundary, find_boundary
+from onega.experiment.planning.axes import (
+    Axis,
+    Demand,
+    demand,
+    group_of,
+    load_axis,
+    node_axis,
+    size_axis,
+)
+from onega.experiment.planning.search import Boundary, find_boundary, look_further
+from onega.experiment.planning.sentences import sentences, why_there
 from onega.experiment.planning.targets import Target, parse_targets
 from onega.experiment.planning.trials import Rule, Trial, Trials
 from onega.experiment.replicates.draws import Draws, Resample, Source, make_draws
@@ -33,6 +42,9 @@ POLICIES: Final = ("fcfs", "easy", "conservative", "spf+easy", "saf+easy", "wfp3
 
 ALIKE: Final = 0.01
 """Part of a limit by which two places that don't meet it are as near to it."""
+
+UNEVEN: Final = 0.05
+"""Part of an answer's size within which one log alone may meet a target again beyond it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,6 +84,9 @@ class Plan(Plottable):
         where nothing meets the targets.
     load
         The multiple of the source's load, where it wasn't varied.
+    lasting
+        Where the offered load of ``best`` is 1 or more: the place nearest to it where it is less;
+        None if there is none, or if that of ``best`` is below 1 itself.
     """
 
     FIGURES: ClassVar[str] = "planning"
@@ -91,12 +106,20 @@ class Plan(Plottable):
     reason: str = ""
     interval: AnswerInterval | None = None
     load: float = 1.0
+    lasting: int | float | None = None
     provenance: tuple[str, ...] = ()
 
     @property
     def met(self) -> bool:
         """Whether the targets can be met."""
         return self.best is not None
+
+    @property
+    def best_below_load_1(self) -> int | float | str | None:
+        """The same as ``best`` among places whose offered load is below 1; None if none meets."""
+        if self.best is None or not self.trial().growing:
+            return self.best
+        return self.lasting if self.lasting is not None and self.trial(self.lasting).met else None
 
     def __repr__(self) -> str:
         return f"<Plan: {self.target}: {self.vary} {self.best if self.met else 'not found'}>"
@@ -132,6 +155,8 @@ class Plan(Plottable):
             "best_high": None if between is None else between.high,
             "best_level": None if between is None else between.level,
             "nearest": self.nearest,
+            "offered_load": chosen.offered_load,
+            "best_below_load_1": self.best_below_load_1,
             "confidence": self.confidence,
             "support": None if self.rule == "value" else chosen.joint,
             "rule": self.rule,
@@ -152,8 +177,6 @@ class Plan(Plottable):
 
     def sentences(self) -> tuple[str, ...]:
         """Say the answer in words."""
-        from onega.experiment.planning.sentences import sentences
-
         return sentences(self)
 
 
@@ -211,8 +234,10 @@ def plan(
     -----
     Sizes and loads are bracketed by steps of a quarter and then halved, on the same workloads
     throughout. That finds the boundary if more processors never hurt, which holds on average and,
-    under backfilling, not for every single workload. The fewest processors looked at are those
-    that the widest job needs and the offered work keeps busy.
+    under backfilling, not for every single workload; for one log as it is, a twentieth fewer are
+    looked at as well. The fewest processors are those that the widest job needs: a log that ends
+    can meet a target with fewer than its work keeps busy. Where it does, `Plan.lasting` has an
+    offered load below 1, and is tried too.
     """
     targets = parse_targets(target)
     what, _, number = str(vary).partition(":")
@@ -235,14 +260,15 @@ def plan(
     experiment = Experiment(draws, (first,), (targets[0].measure,), Warmup.parse(warmup), options)
     experiment = experiment.deciding_warmup(replicates, workers)
     trials = Trials(experiment, targets, searched, replicates, confidence, workers, on_run)
+    need = demand(draws, trials.n)
     if what == "policy":
-        return _choose(trials, tuple(Case(str(one), machine, one, factor) for one in listed))
+        cases = tuple(Case(str(one), machine, one, factor) for one in listed)
+        return _choose(trials, cases, need)
     if what == "nodes":
-        return _search(
-            trials, node_axis(first, draws, trials.n, most, _group(machine, number)), first
-        )
-    make = size_axis if what == "procs" else load_axis
-    return _search(trials, make(first, draws, trials.n, most), first)
+        axis = node_axis(first, draws, need.with_times(), most, group_of(machine, number))
+    else:
+        axis = (size_axis if what == "procs" else load_axis)(first, need.with_times(), most)
+    return _search(trials, axis, first, need)
 
 
 def _load(vary: str, load: float) -> float:
@@ -258,33 +284,19 @@ def _load(vary: str, load: float) -> float:
     return factor
 
 
-def _group(machine: Cluster, number: str) -> int:
-    """Return which group of nodes is varied, from 0."""
-    count = len(machine.nodes)
-    if count == 0:
-        raise ExperimentError(
-            "the machine has no nodes to vary; describe them in its file ([[nodes]]), "
-            "or vary its processors"
-        )
-    if not number and count > 1:
-        names = ", ".join(f"nodes:{place}" for place in range(1, count + 1))
-        raise ExperimentError(f"the machine has {count} groups of nodes; vary one of {names}")
-    place = int(number or 1) if (number or "1").isdigit() else 0
-    if not 1 <= place <= count:
-        raise ExperimentError(f"there is no group of nodes {number!r}; the machine has {count}")
-    return place - 1
-
-
 def _machine(draws: Draws, cluster: Cluster | int | None, vary: str, load: float) -> Cluster:
     """Return the machine; if its size is sought and unknown, the smallest for the work."""
     if cluster is None and draws.procs is None and vary == "procs":
-        return Cluster(demand(draws, 1, load).smallest)
+        need = demand(draws, 1).with_times()
+        return Cluster(max(need.widest, math.ceil(load * need.busy)))
     return machine_of(draws, cluster)
 
 
-def _choose(trials: Trials, cases: tuple[Case, ...]) -> Plan:
+def _choose(trials: Trials, cases: tuple[Case, ...], need: Demand) -> Plan:
     """Try every policy; the best is the one with the least of the first target's measure."""
-    found = trials.judge_all(trials.run_cases(cases))
+    offered = need.offered_load(cases[0]) if math.isfinite(need.busy) else None
+    judged = trials.judge_all(trials.run_cases(cases))
+    found = tuple(replace(trial, offered_load=offered) for trial in judged)
     sign = 1 if trials.targets[0].upper else -1
     good = [trial for trial in found if trial.met]
     best = min(good, key=lambda trial: sign * trial.means[0]).at if good else None
@@ -303,26 +315,42 @@ def _choose(trials: Trials, cases: tuple[Case, ...]) -> Plan:
     )
 
 
-def _search(trials: Trials, axis: Axis, first: Case) -> Plan:
+def _search(trials: Trials, axis: Axis, first: Case, need: Demand) -> Plan:
     """Find the boundary between places that meet the targets and places that don't."""
     found: dict[int, Trial] = {}
 
     def run(place: int, failures: float | None = None) -> Trial:
         case = axis.case(first, place)
-        found[place] = trials.run(axis.value(place), case, failures=failures)
+        trial = trials.run(axis.value(place), case, failures=failures)
+        found[place] = replace(trial, offered_load=need.offered_load(case))
         return found[place]
 
     def meets(place: int) -> bool:
-        return run(place).passed
+        return (found.get(place) or run(place)).passed
 
-    boundary = find_boundary(
-        meets,
-        axis.start,
-        worst=axis.worst,
-        best=axis.best,
-        finest=axis.finest,
-        hopeless=lambda place: found[place].idle,
-    )
+    def hopeless(place: int) -> bool:
+        """Whether no job waits, or twice the machine changes nothing.
+
+        A job that waits for what is varied fits beside the others on twice the machine.
+        """
+        size = axis.case(first, place).cluster.procs
+        smaller = [one for one in found if 2 * axis.case(first, one).cluster.procs <= size]
+        return found[place].idle or any(found[place].waits_as(found[one]) for one in smaller)
+
+    def seek(start: int, worst: int) -> Boundary:
+        return find_boundary(
+            meets, start, worst=worst, best=axis.best, finest=axis.finest, hopeless=hopeless
+        )
+
+    start = sorted((axis.worst, axis.start, axis.best))[1]
+    lasting = axis.lasting(first, need)
+    # Beyond the places with a load below 1, queues are long and runs slow: only if there is need.
+    far = min(start, start if lasting is None else lasting, key=lambda one: abs(one - axis.worst))
+    boundary = seek(start, far)
+    if boundary.met == far:
+        boundary = seek(far, axis.worst)
+    if trials.rule == "value":
+        boundary = look_further(meets, boundary, worst=axis.worst, part=UNEVEN, finest=axis.finest)
     best, between = None, None
     if boundary.met is None:
         nearest = _nearest([found[place] for place in sorted(found)], trials.targets)
@@ -330,8 +358,9 @@ def _search(trials: Trials, axis: Axis, first: Case) -> Plan:
         nearest = found[boundary.met]
         if nearest.met:
             best, between = nearest.at, answer_interval(trials, axis, boundary.met, run)
+            if lasting is not None and nearest.growing:
+                meets(lasting)
     listed = tuple(found[place] for place in sorted(found))
-    idle = any(trial.idle for trial in listed)
     gap = None
     if boundary.met is not None and boundary.failed is not None:
         gap = abs(axis.value(boundary.met) - axis.value(boundary.failed))
@@ -343,8 +372,9 @@ def _search(trials: Trials, axis: Axis, first: Case) -> Plan:
         listed,
         trials.runs,
         gap,
-        reason=_reason(axis, boundary, nearest, trials.targets, idle=idle),
+        reason=why_there(axis, boundary, found, nearest, trials.targets),
         interval=between,
+        lasting=axis.value(lasting) if lasting is not None and nearest.growing else None,
         **_common(trials, first),
     )
 
@@ -366,23 +396,3 @@ def _nearest(trials: Sequence[Trial], targets: tuple[Target, ...]) -> Trial:
     excess = [trial.excess(targets) for trial in trials]
     near = min(excess) + ALIKE
     return next(trial for trial, one in zip(trials, excess, strict=True) if one <= near)
-
-
-def _reason(
-    axis: Axis, boundary: Boundary, nearest: Trial, targets: tuple[Target, ...], *, idle: bool
-) -> str:
-    """Say why the search ended elsewhere than at the boundary; nothing if it didn't."""
-    if boundary.met is None:
-        assert boundary.failed is not None
-        last = axis.value(boundary.failed)
-        if idle:
-            return f"at {axis.name(last)} no job waits any more"
-        return f"the search ended at {axis.name(last)}"
-    if not nearest.met:
-        missed = [
-            f"{target.measure} is {target.measure.show(mean)}"
-            for target, mean in zip(targets, nearest.means, strict=True)
-            if not target.holds(mean)
-        ] or ["the targets hold together in too few replicates"]
-        return f"at {axis.name(nearest.at)} {' and '.join(missed)}"
-    return axis.at_worst if boundary.failed is None else ""

@@ -67,6 +67,26 @@ def find_boundary(
     return Boundary(good, bad)
 
 
+def look_further(
+    meets: Callable[[int], bool], found: Boundary, *, worst: int, part: float, finest: float = 0.0
+) -> Boundary:
+    """Look whether the condition turns true again beyond a boundary, within a part of its size.
+
+    Where it does, look on from there.
+    """
+    met, failed = found.met, found.failed
+    if met is None or failed is None:
+        return found
+    place, way = failed, 1 if failed > met else -1
+    while place != worst and abs(place - met) < part * met:
+        place += way * min(max(1, int(finest * met)), abs(worst - place))
+        if meets(place):
+            met, failed = place, None
+        elif failed is None:
+            failed = place
+    return Boundary(met, failed)
+
+
 def _walk(
     meets: Callable[[int], bool],
     place: int,

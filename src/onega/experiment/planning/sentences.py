@@ -8,8 +8,13 @@ from onega.core.units import count_of
 from onega.experiment.planning.axes import UNITS, place_words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from onega.experiment.planning.answer_interval import AnswerInterval
+    from onega.experiment.planning.axes import Axis
     from onega.experiment.planning.planning import Plan
+    from onega.experiment.planning.search import Boundary
+    from onega.experiment.planning.targets import Target
     from onega.experiment.planning.trials import Trial
 
 
@@ -36,6 +41,32 @@ VARIED = {
     "load": "the load",
     "policy": "the policy",
 }
+
+
+def why_there(
+    axis: Axis,
+    boundary: Boundary,
+    found: Mapping[int, Trial],
+    nearest: Trial,
+    targets: tuple[Target, ...],
+) -> str:
+    """Say why a search ended elsewhere than at the boundary; nothing if it didn't."""
+    if boundary.met is None:
+        assert boundary.failed is not None
+        last = axis.name(axis.value(boundary.failed))
+        if found[boundary.failed].idle:
+            return f"at {last} no job waits any more"
+        if boundary.failed != axis.best:
+            return f"at {last} more change nothing, jobs wait for something else"
+        return f"the search ended at {last}"
+    if not nearest.met:
+        missed = [
+            f"{target.measure} is {target.measure.show(mean)}"
+            for target, mean in zip(targets, nearest.means, strict=True)
+            if not target.holds(mean)
+        ] or ["the targets hold together in too few replicates"]
+        return f"at {axis.name(nearest.at)} {' and '.join(missed)}"
+    return axis.at_worst if boundary.failed is None else ""
 
 
 def _values(plan: Plan, trial: Trial) -> str:
@@ -65,7 +96,24 @@ def _answer(plan: Plan) -> str:
         words = f"{plan.best} is the best of those that meet {plan.target}"
         if plan.load != 1:
             words += f" at {plan.load:g} times the load"
-    return f"{words}; {plan.reason}." if plan.reason else f"{words}."
+    words = f"{words}; {plan.reason}." if plan.reason else f"{words}."
+    return f"{words} {_growing(plan)}" if plan.trial().growing else words
+
+
+def _growing(plan: Plan) -> str:
+    """Say that the target is met only because the load ends, and what a load below 1 takes."""
+    words = (
+        f"That is for as long as the {'runs last' if plan.rule == 'student' else 'log lasts'}: the "
+        f"offered load is {plan.trial().offered_load:.3g}, and the queue would grow if it stayed."
+    )
+    if plan.vary == "policy":
+        return words
+    if plan.lasting is None:
+        return f"{words} Nothing within the limits of the search has an offered load below 1."
+    there, place = plan.trial(plan.lasting), place_words(plan.vary, plan.lasting)
+    where = f"up to {place}" if plan.vary == "load" else f"from {place} on"
+    met = "is met too" if there.met else f"isn't met: {_values(plan, there)}"
+    return f"{words} It is below 1 {where}, where the target {met}."
 
 
 def _between(plan: Plan, between: AnswerInterval) -> str:

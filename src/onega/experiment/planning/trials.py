@@ -34,7 +34,7 @@ Rule = Literal["percentile", "student", "value"]
 CLEAR: Final = 0.999
 """Level at which the first replicates decide alone."""
 
-LONGEST_WAIT: Final = Measure("max", "wait")
+MEAN_WAIT: Final = Measure("mean", "wait")
 """Measured in every trial: where no job waits, more processors change nothing."""
 
 
@@ -62,8 +62,10 @@ class Trial:
         Whether the targets that the search goes by are met with the confidence asked for.
     met
         Whether all targets are.
-    idle
-        Whether no job waited in any replicate.
+    waits
+        The mean wait in each replicate.
+    offered_load
+        The work that comes, as a part of what the machine can do; None if it wasn't looked at.
     """
 
     at: int | float | str
@@ -76,7 +78,22 @@ class Trial:
     searched: float
     passed: bool
     met: bool
-    idle: bool
+    waits: tuple[float, ...]
+    offered_load: float | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether no job waited in any replicate."""
+        return not any(self.waits)
+
+    @property
+    def growing(self) -> bool:
+        """Whether the queue would grow without end if the load stayed."""
+        return self.offered_load is not None and self.offered_load >= 1
+
+    def waits_as(self, other: Trial) -> bool:
+        """Whether mean waits are those of another trial, in every replicate that both had."""
+        return all(one == two for one, two in zip(self.waits, other.waits, strict=False))
 
     def excess(self, targets: tuple[Target, ...]) -> float:
         """How far the worst target is missed on average, as a part of its limit."""
@@ -85,6 +102,8 @@ class Trial:
     def row(self, targets: tuple[Target, ...]) -> dict[str, Any]:
         """Return a flat row: at, replicates, measures with intervals, support, met."""
         row: dict[str, Any] = {"at": self.at, "replicates": self.replicates}
+        if self.offered_load is not None:
+            row["offered_load"] = self.offered_load
         for place, target in enumerate(targets):
             key = target.measure.key
             row[key] = self.means[place]
@@ -127,7 +146,7 @@ class Trials:
                 f"got n={self.n}"
             )
         wanted = (target.measure for target in self.targets)
-        measures = (*self.experiment.measures, *wanted, LONGEST_WAIT)
+        measures = (*self.experiment.measures, *wanted, MEAN_WAIT)
         self.experiment = replace(self.experiment, measures=tuple(dict.fromkeys(measures)))
 
     @property
@@ -190,7 +209,7 @@ class Trials:
             searched,
             passed,
             passed and joint >= needed,
-            bool((self._column(values, LONGEST_WAIT) == 0).all()),
+            tuple(map(float, self._column(values, MEAN_WAIT))),
         )
 
     def _joint(self, values: Floats, supports: tuple[float, ...], *, searched_only: bool) -> float:
