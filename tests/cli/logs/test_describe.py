@@ -137,7 +137,7 @@ def test_the_first_screen_measures_a_window_and_says_which(run, tmp_path):
     _, out, _ = run("describe", path, "--brief")
     assert "it was 90 % busy, 1 January 2024 08:00 to 22 January 2024 00:00" in out
     assert "1 job of the log" not in out
-    assert "9 jobs of the log still ran at its last submission, the last of them for" in out
+    assert "9 jobs of the log still ran at its last submission; the last of them ended" in out
     found = json.loads(run("describe", path, "--json")[1])
     assert found["utilisation"] == pytest.approx(BUSY_OF_ALL)  # of all of it, as before
     assert found["window_utilisation"] == pytest.approx(0.9)
