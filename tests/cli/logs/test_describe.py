@@ -144,3 +144,13 @@ def test_the_first_screen_measures_a_window_and_says_which(run, tmp_path):
     assert len(found["warnings"]) == 1
     _, out, _ = run("describe", path, "--brief", "--window", "whole")
     assert "it was 31 % busy" in out
+
+
+@pytest.mark.parametrize("command", ["describe", "simulate"])
+def test_a_window_outside_the_log_is_refused(run, tmp_path, command):
+    """The last submission of 21 days is before the window begins."""
+    path = tmp_path / "hourly.swf"
+    onega.write(hourly(), path)
+    code, out, err = run(command, path, "--procs", 10, "--window", "200d..300d")
+    assert (code, out) == (2, "")
+    assert "no job was submitted in the window from 1.728e+07 to 2.592e+07 s" in err
