@@ -76,7 +76,9 @@ def _waits(numbers: Mapping[str, Any]) -> Iterator[Row]:
     }
     yield "mean wait", waits["mean_wait"], told
     yield "median wait", waits["median_wait"], "half of the jobs waited no longer"
-    yield "95 % wait", waits["p95_wait"], "one job in twenty waited longer"
+    p95, most = numbers[f"{part}p95_wait"], numbers[f"{part}max_wait"]
+    longer = "one job in twenty waited longer" if p95 else "fewer than one job in twenty waited"
+    yield "95 % wait", waits["p95_wait"], "no job waited longer" if p95 == most else longer
     yield "longest wait", waits["max_wait"], ""
     yield "mean response", waits["mean_response"], "from submission to completion"
     bounded = quantity(numbers[f"{part}mean_bounded_slowdown"], 4)
