@@ -26,6 +26,12 @@ from onega.traces.slurm.states import read_states
 
 _ID: Final = r"^([0-9]{1,18})(?:_([0-9]{1,18}|\[[^\]]*\]))?(?:\+([0-9]{1,9}))?(?:\.(.+))?$"
 
+SACCT: Final = (
+    "sacct --parsable2 --format=JobID,User,Account,Partition,State,Submit,Start,End,ElapsedRaw,"
+    "TimelimitRaw,AllocCPUS,ReqCPUS"
+)
+"""What prints a log that has all that is used."""
+
 NO_LIMIT: Final = ("UNLIMITED", "Partition_Limit", "INFINITE", "NOT_SET")
 
 _LABELLED: Final = {
@@ -125,9 +131,7 @@ def _require(table: SlurmTable) -> None:
     for name, accepted in needed:
         if not any(table.has(one) for one in accepted):
             raise TraceError(
-                f"no such column; needed: one of {', '.join(accepted)} "
-                "(sacct --parsable2 --format=JobID,User,Account,Partition,State,Submit,Start,End,"
-                "ElapsedRaw,TimelimitRaw,AllocCPUS,ReqCPUS)",
+                f"no such column; needed: one of {', '.join(accepted)} ({SACCT})",
                 path=table.path,
                 line=1,
                 field=name,
