@@ -19,19 +19,30 @@ def flooded(rows: list[dict], jobs: int, window: float) -> set[int]:
     return out
 
 
+def repeated(rows: list[dict]) -> set[int]:
+    """Rows that repeat an earlier one; tasks of an array that share an id don't."""
+    same_id = {row["job"]: [one for one in rows if one["job"] == row["job"]] for row in rows}
+    several = {job for job, them in same_id.items() if any(one != them[0] for one in them)}
+    in_a_row = {a["job"] for a, b in pairwise(rows) if a["job"] == b["job"]} if several else set()
+    seen, out = set(), set()
+    for number, row in enumerate(rows):
+        if row["job"] in seen and row["job"] not in several | in_a_row:
+            out.add(number)
+        seen.add(row["job"])
+    return out
+
+
 def clean(rows: list[dict], procs: int | None) -> list[dict]:
     """All default rules."""
-    seen, used, kept = [], set(), []
+    used, kept = set(), []
     largest = max((row["job"] for row in rows), default=0)
-    for row in rows:
+    copies = repeated(rows)
+    for number, row in enumerate(rows):
+        if number in copies:
+            continue
         if row["job"] in used:
-            if row in seen:
-                continue
-            seen.append(row)
             largest += 1
             row = {**row, "job": largest}
-        else:
-            seen.append(row)
         used.add(row["job"])
         kept.append(row)
     kept = [

@@ -85,11 +85,11 @@ def test_each_rule_reports_and_can_be_turned_off(rule):
     assert untouched == log
 
 
-def test_duplicates_are_told_apart():
+def test_rows_of_an_id_of_several_jobs_are_all_jobs():
     log = Workload({"job": [4, 4, 4], "submit": [0, 0, 7], "runtime": [1] * 3, "procs": [1] * 3})
     cleaned, report = onega.clean(log)
-    assert cleaned.table["job"].to_list() == [4, 5]
-    assert [(f.action, f.count) for f in report] == [("dropped", 1), ("changed", 1)]
+    assert cleaned.table["job"].to_list() == [4, 5, 6]
+    assert [(f.action, f.count) for f in report] == [("changed", 2)]
 
 
 def test_a_row_is_counted_once():

@@ -2,8 +2,8 @@
 
 The rules, in the order in which they are applied (a row is counted by the first that meets it):
 
-1. ``duplicate_ids``: a row that repeats an earlier one in every column is dropped; another row
-   with an id already used gets a new one.
+1. ``duplicate_ids``: a row that repeats an earlier one (`onega.traces.repeats`) is dropped; another
+   row with an id already used gets a new one.
 2. ``cancelled_before_start``: cancelled, and it never ran: dropped.
 3. ``missing_width``: width unknown or not positive: dropped.
 4. ``missing_runtime``: run time unknown or not positive: dropped.
@@ -30,6 +30,7 @@ from onega.core.errors import suggest
 from onega.core.rng import Rng, describe_seed, seed_sequence
 from onega.core.workload.report import Finding, Report
 from onega.core.workload.workload import Workload
+from onega.traces.repeats import REPEATED, repeated_rows
 
 Step = tuple[pl.DataFrame, tuple[Finding, ...]]
 
@@ -148,16 +149,15 @@ def _renumber(table: pl.DataFrame, workload: Workload) -> Step:
     repeated = ~table["job"].is_first_distinct()
     if not repeated.any():
         return table, ()
-    copies = repeated & ~table.select(pl.struct(pl.all()).is_first_distinct()).to_series()
+    copies = repeated_rows(table)
     kept = table.filter(~copies)
     again = repeated.filter(~copies)
     largest = int(table["job"].max())  # type: ignore[arg-type]
     fresh = again.cast(pl.Int64).cum_sum() + largest
     renumbered = kept.with_columns(kept["job"].zip_with(~again, fresh))
-    why_gone = "rows that repeat an earlier one in every column"
     why_changed = f"jobs whose id an earlier job has got ids from {largest + 1}"
     return renumbered, (
-        Finding.of("duplicate_ids", "dropped", why_gone, table.filter(copies)),
+        Finding.of("duplicate_ids", "dropped", REPEATED, table.filter(copies)),
         Finding.of("duplicate_ids", "changed", why_changed, kept.filter(again)),
     )
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from onega.core.errors import FileError, TraceError
 from onega.core.files import StrPath, atomic_writer
+from onega.traces.notes import Notes
 
 BLOCK: Final = 1 << 22
 """Bytes that are handled at a time."""
@@ -96,6 +97,8 @@ COMPRESSIONS: Final = (
     Compression("zstd", ".zst", b"\x28\xb5\x2f\xfd", _zstd_decompressor, 1 << 10, _zstd_writer),
 )
 
+_TO_UTF8: Final = "logs are read in UTF-8: iconv -f UTF-16 -t UTF-8 LOG > NEW makes one of it"
+
 _FOREIGN: Final = {
     b"PK\x03\x04": "a zip archive: unpack it and give the log inside",
     b"7z\xbc\xaf\x27\x1c": "a 7-Zip archive: unpack it and give the log inside",
@@ -104,6 +107,8 @@ _FOREIGN: Final = {
     b"\x7fELF": "a program",
     b"SQLite format 3\x00": "an SQLite database",
     b"\x89HDF": "an HDF5 file",
+    b"\xff\xfe": f"a text in UTF-16; {_TO_UTF8}",
+    b"\xfe\xff": f"a text in UTF-16; {_TO_UTF8}",
 }
 
 
@@ -275,11 +280,13 @@ def line_blocks(path: StrPath, limits: Limits = DEFAULT_LIMITS) -> Iterator[byte
         yield b"".join(carried)
 
 
-def text_lines(path: StrPath, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[int, str]]:
-    """Yield the lines that aren't blank, each with its number; what isn't UTF-8 is replaced."""
+def text_lines(
+    path: StrPath, notes: Notes, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[tuple[int, str]]:
+    """Yield the lines that aren't blank, each with its number."""
     number = 0
     for block in line_blocks(path, limits):
-        for line in block.decode("utf-8", "replace").removesuffix("\n").split("\n"):
+        for line in notes.text(block).removesuffix("\n").split("\n"):
             number += 1
             if line.strip():
                 yield number, line

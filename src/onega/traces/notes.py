@@ -55,6 +55,16 @@ class Notes:
         why = "dates have no time zone and were read as UTC; say timezone= or --timezone"
         self.add("no_timezone", "noted", why, count=count)
 
+    def text(self, block: bytes) -> str:
+        """Decode lines; one that isn't UTF-8 is read as Latin-1, and noted."""
+        try:
+            return block.decode()
+        except UnicodeDecodeError:
+            lines = [_decoded(line) for line in block.split(b"\n")]
+        why = "lines that aren't UTF-8 were read as Latin-1"
+        self.add("latin_1", "noted", why, count=sum(latin for _, latin in lines))
+        return "\n".join(line for line, _ in lines)
+
     def add_unused(self, columns: Sequence[str]) -> None:
         """Name the columns that a reader has no use for, once."""
         rest = len(columns) - MOST_NAMED
@@ -70,3 +80,11 @@ class Notes:
                 why = f"{why}; first in line {examples[0]['line']}"
             findings.append(Finding(rule, action, count, why, tuple(examples)))
         return Report.of(findings)
+
+
+def _decoded(line: bytes) -> tuple[str, bool]:
+    """Decode a line; also tell whether it was taken for Latin-1."""
+    try:
+        return line.decode(), False
+    except UnicodeDecodeError:
+        return line.decode("latin-1"), True

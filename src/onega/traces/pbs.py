@@ -87,7 +87,7 @@ def read_pbs(
     """
     log = _Log()
     notes = Notes()
-    for number, stamp, kind, job, rest in _records(path, limits):
+    for number, stamp, kind, job, rest in _records(path, notes, limits):
         _take(log, number, stamp, kind, job, rest)
     rows = log.ended + _never_ran(log, timezone, notes)
     _note_unfinished(log, notes)
@@ -100,8 +100,10 @@ def read_pbs(
     )
 
 
-def _records(path: StrPath, limits: Limits) -> Iterator[tuple[int, str, str, str, str]]:
-    for number, line in text_lines(path, limits):
+def _records(
+    path: StrPath, notes: Notes, limits: Limits
+) -> Iterator[tuple[int, str, str, str, str]]:
+    for number, line in text_lines(path, notes, limits):
         text = line.strip()
         match = _RECORD.fullmatch(text)
         if match is None:

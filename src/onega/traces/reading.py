@@ -14,6 +14,7 @@ from onega.traces.assembling import Rows
 from onega.traces.batsim.workload import looks_like_batsim, read_batsim
 from onega.traces.files import DEFAULT_LIMITS, Limits, sample, seekable
 from onega.traces.pbs import looks_like_pbs, read_pbs
+from onega.traces.repeats import without_repeats
 from onega.traces.slurm.jobcomp import looks_like_jobcomp, read_jobcomp
 from onega.traces.slurm.sacct import looks_like_sacct, looks_like_sacct_table, read_sacct
 from onega.traces.swf.reader import read_swf
@@ -135,12 +136,13 @@ def read(
     mapping = None if columns is None else column_map(columns)
     with seekable(path, limits) as source:
         try:
-            workload = _read(source, format, mapping, limits, timezone=timezone, rows=rows)
+            found = _read(source, format, mapping, limits, timezone=timezone, rows=rows)
         except TraceError as error:
             where = str(path) if error.path == str(source) else error.path
             raise TraceError(
                 error.message, path=where, line=error.line, field=error.field
             ) from None
+    workload = without_repeats(found)
     changes: dict[str, Any] = {}
     if timezone is not None:
         changes["timezone"] = timezone

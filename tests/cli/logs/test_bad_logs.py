@@ -151,3 +151,55 @@ def test_unknown_format_and_suffix(tmp_path, capsys):
     code, said = run(capsys, "convert", tmp_path / "a.swf", tmp_path / "b.csv", "--to", "cvs")
     assert code == 2
     assert "did you mean 'csv'" in said.err
+
+
+HEAD = "JobID|User|State|Submit|Start|ElapsedRaw|AllocCPUS\n"
+ROW = "1001|{user}|{state}|2024-01-08T08:15:21|2024-01-08T08:15:22|15|12\n"
+DONE = ROW.format(user="user5", state="COMPLETED")
+SLURM_JSON = '{"meta": {}, "jobs": [{"account": "a", "job_id": 7}], "errors": []}'
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (DONE.encode(), "line 1: the first line names no columns, it holds values (2024-01-08T08:"),
+        (DONE.encode(), "(sacct prints it unless it is given -n, --noheader)"),
+        (SLURM_JSON.encode(), "is JSON of Slurm's, which isn't read; print a table instead: sacct"),
+        ((HEAD + DONE).encode("utf-16"), "is a text in UTF-16; logs are read in UTF-8: iconv"),
+        ((HEAD + ROW.format(user="u", state="WEIRD")).encode(), "accepted: COMPLETED, FAILED,"),
+    ],
+)
+def test_what_sacct_printed_otherwise_is_told_with_what_to_do(tmp_path, capsys, content, said):
+    path = tmp_path / "sacct.txt"
+    path.write_bytes(content)
+    with pytest.raises(SystemExit) as leaving:
+        main(["describe", str(path)])
+    out, err = capsys.readouterr()
+    assert (leaving.value.code, out) == (2, "")
+    assert said in err
+    assert len(err.splitlines()) == 1
+
+
+def test_names_in_latin_1_are_read_and_noted(tmp_path):
+    path = tmp_path / "sacct.txt"
+    rows = [ROW.format(user=user, state="COMPLETED") for user in ("Müller", "Åse", "user5")]
+    path.write_bytes((HEAD + rows[0]).encode("latin-1") + "".join(rows[1:]).encode())
+    log = onega.read(path)
+    assert list(log.meta.labels["user"].values()) == ["Müller", "Åse", "user5"]
+    assert log.meta.report.count("latin_1") == 1  # the line of Åse is UTF-8
+    swf = tmp_path / "log.swf"
+    swf.write_bytes("; User: 3 Müller\n1 0 0 9 1 -1 -1 1 9 -1 1 3\n".encode("latin-1"))
+    log = onega.read(swf)
+    assert log.meta.labels["user"] == {3: "Müller"}
+    assert log.meta.report.count("latin_1") == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "procs", "noted"),
+    [("99999999999999999999", None, 1), ("many", None, 1), ("-1", None, 0), ("128", 128, 0)],
+)
+def test_a_size_in_the_header_that_can_t_be_is_noted(tmp_path, value, procs, noted):
+    path = tmp_path / "log.swf"
+    path.write_text(f"; MaxProcs: {value}\n1 0 0 9 1 -1 -1 1 9 -1 1 3\n")
+    log = onega.read(path)
+    assert (log.meta.procs, log.meta.report.count("unknown_maxprocs")) == (procs, noted)

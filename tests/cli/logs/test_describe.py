@@ -137,10 +137,58 @@ def test_the_first_screen_measures_a_window_and_says_which(run, tmp_path):
     _, out, _ = run("describe", path, "--brief")
     assert "it was 90 % busy, 1 January 2024 08:00 to 22 January 2024 00:00" in out
     assert "1 job of the log" not in out
-    assert "9 jobs of the log still ran at its last submission, the last of them for" in out
+    assert "9 jobs of the log still ran at its last submission; the last of them ended" in out
     found = json.loads(run("describe", path, "--json")[1])
     assert found["utilisation"] == pytest.approx(BUSY_OF_ALL)  # of all of it, as before
     assert found["window_utilisation"] == pytest.approx(0.9)
     assert len(found["warnings"]) == 1
     _, out, _ = run("describe", path, "--brief", "--window", "whole")
     assert "it was 31 % busy" in out
+
+
+@pytest.mark.parametrize("command", ["describe", "simulate"])
+def test_a_window_outside_the_log_is_refused(run, tmp_path, command):
+    """The last submission of 21 days is before the window begins."""
+    path = tmp_path / "hourly.swf"
+    onega.write(hourly(), path)
+    code, out, err = run(command, path, "--procs", 10, "--window", "200d..300d")
+    assert (code, out) == (2, "")
+    assert "no job was submitted in the window from 1.728e+07 to 2.592e+07 s" in err
+
+
+@pytest.mark.parametrize(
+    ("waits", "said"),
+    [
+        ([0.0] * 50, "No job waited."),
+        ([0.0] * 49 + [120.0], "2.0 % of the jobs waited at all, the longest 2 min."),
+        ([0.0] * 25 + [60.0] * 25, "Half of the jobs waited 30 s or less; one in twenty waited"),
+    ],
+)
+def test_who_waits_is_said_as_it_is(run, tmp_path, waits, said):
+    path = tmp_path / "log.swf"
+    jobs = {"submit": [10.0 * job for job in range(50)], "runtime": [1.0] * 50, "procs": [1] * 50}
+    onega.write(onega.Workload({**jobs, "wait": waits}), path)
+    assert f"  • {said}" in run("describe", path, "--brief")[1]
+
+
+@pytest.mark.parametrize(
+    ("estimate", "said"),
+    [
+        # They ran 60, 60 and 5 s.
+        ([60.0, 31.0, 9.0], "33.3 % ran longer than asked for, by 29 s at most."),
+        ([60.0, 60.0, 9.0], "none ran longer than asked for."),
+    ],
+)
+def test_by_how_much_jobs_ran_longer_is_said(run, tmp_path, estimate, said):
+    path = tmp_path / "log.swf"
+    onega.write(small_log(estimate=estimate), path)
+    assert said in run("describe", path, "--brief")[1]
+
+
+def test_a_log_of_one_day_has_one_date(run, tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text(
+        "job,submit,runtime,procs\n1,2024-01-08 08:15:00,9,1\n2,2024-01-08 16:48:00,9,1\n"
+    )
+    opening = run("describe", path, "--brief")[1].splitlines()[1]
+    assert opening == "2 jobs, 8 January 2024, 08:15 to 16:48 (UTC)."

@@ -49,6 +49,17 @@ def test_a_sweep_from_beginning_to_end(capsys, spec, tmp_path):
     assert frame["mean_wait"].to_list() == expected["mean_wait"].to_list()
 
 
+def test_runs_in_which_jobs_wait_for_ever_say_so(capsys, tmp_path):
+    """All processors go down for good; without that column few waits would look short."""
+    (tmp_path / "events.csv").write_text("time,event,procs\n100,down,16\n")
+    body = '[vary]\npolicy = ["fcfs", "easy"]\n'
+    spec = write_sweep(tmp_path, f'events = "events.csv"\n{body}')
+    code, said, _ = run(capsys, spec, "-o", tmp_path / "out")
+    assert code == 0
+    assert "unstarted jobs" in said
+    assert "unstarted" not in run(capsys, write_sweep(tmp_path, body), "-o", tmp_path / "all")[1]
+
+
 def test_json_is_one_object_and_nothing_else(capsys, spec, tmp_path):
     code, said, remarks = run(capsys, spec, "-o", tmp_path / "out", "--json")
     numbers = json.loads(said)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import onega
+from cut_logs import hourly
 from onega.cli.app import main
 
 
@@ -78,6 +79,19 @@ def test_stability_speaks(capsys, log, tmp_path):
     assert "fewest" in out
     assert "3 figures" in err
     assert (tmp_path / "f" / "stability.html").stat().st_size > 10_000
+
+
+def test_a_size_that_can_t_be_right_is_said_before_the_answer(capsys, tmp_path):
+    """Nine processors are held for a quarter of the time, and the log says four."""
+    path = tmp_path / "hourly.swf"
+    onega.write(hourly().with_machine(4), path)
+    _, out, _ = run(capsys, "stability", path, "--budget", 2000, "--seed", 1)
+    assert out.startswith("! 4 processors can't be right, unless jobs shared processors: ")
+    _, out, _ = run(capsys, "stability", path, "--budget", 2000, "--seed", 1, "--json")
+    assert json.loads(out)["size_warning"].startswith("4 processors can't be right")
+    onega.write(hourly(), path)
+    _, out, _ = run(capsys, "stability", path, "--budget", 2000, "--seed", 1, "--json")
+    assert json.loads(out)["size_warning"] is None
 
 
 def test_stability_with_waiting(capsys):

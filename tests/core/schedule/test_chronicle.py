@@ -12,6 +12,7 @@ import onega
 from onega.core.schedule.chronicle import EVENTS, STATES, Attempts, Parts
 from onega.core.schedule.history import Pieces, RateHistory
 from onega.core.schedule.schedule import Schedule
+from onega.experiment.run_summary import wait_interval
 from onega.kernels.machine.codes import DOWN, IDLE, WAKING
 
 
@@ -143,6 +144,17 @@ def test_jobs_without_a_start_have_no_wait(requeued):
     assert table["end"].to_list() == [18, 9, None]
     assert table["displaced"].to_list() == [2, None, None]
     assert table["service"].to_list() == [16, None, None]
+
+
+def test_an_interval_is_of_the_jobs_that_started():
+    """Waits 0, 2, 4, … of every second job; the others never start."""
+    count = 120
+    jobs = {"submit": np.arange(count) * 1.0, "runtime": [1.0] * count, "procs": [1] * count}
+    tries = [(k, 2.0 * k, 0, 2.0 * k, 2 * k + 1, 2 * k + 1, 1) for k in range(0, count, 2)]
+    states = ["completed", "unstarted"] * (count // 2)
+    schedule = story(onega.Cluster(1), jobs, states, tries, [])
+    assert schedule.interval("wait").mean == schedule.summary()["mean_wait"] == 59.0
+    assert wait_interval(schedule).low < 59.0 < wait_interval(schedule).high
 
 
 def test_the_system_of_an_interrupted_run(requeued):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -26,6 +27,14 @@ def test_the_log_itself_is_simulated_too():
         assert found.on_log[place].tolist() == [summary[key] for key in keys]
     observed = onega.Schedule.observed(LOG, 64).summary()
     assert found.observed[0] == observed["mean_wait"]
+
+
+def test_a_policy_under_which_no_job_starts_is_not_the_best():
+    found = compare()
+    values = found.replicates.values.copy()
+    values[:, 0] = np.nan  # fcfs: no job has a wait
+    starved = replace(found, replicates=replace(found.replicates, values=values))
+    assert starved.best("mean(wait)") != "fcfs"
 
 
 def test_replicates_are_those_of_replicate():

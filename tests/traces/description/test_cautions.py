@@ -26,9 +26,25 @@ def test_a_long_calm_log_is_not_warned_of():
 def test_jobs_that_run_on_after_the_last_submission_are_told():
     line = said(hourly(), "still ran at its last submission")
     assert line == [
-        "9 jobs of the log still ran at its last submission, the last of them for another 60 d: "
-        "from there on the machine only empties."
+        "9 jobs of the log still ran at its last submission; the last of them ended 60 d later, "
+        "and no new work comes from there on."
     ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "still"),
+    [
+        # On one processor, from 0: the first job runs to 100, the next ones to 200 and 300.
+        ({"wait": [0.0, 90.0, 180.0]}, "1 job of the log still ran at its last submission and 2 "
+         "waited; the last of them ended 4.67 min later,"),
+        ({}, "3 jobs of the log still ran at its last submission (if none had waited); the last of "
+         "them ended 100 s later,"),
+    ],
+)  # fmt: skip
+def test_jobs_that_still_waited_at_the_last_submission_are_told(columns, still):
+    jobs = {"submit": [0.0, 10.0, 20.0], "runtime": [100.0] * 3, "procs": [1] * 3}
+    (line,) = said(onega.Workload(jobs | columns), "at its last submission")
+    assert line == f"{still} and no new work comes from there on."
 
 
 def test_a_machine_that_fills_late_is_told():

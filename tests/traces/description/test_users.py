@@ -30,6 +30,7 @@ def test_accuracy_and_jobs_over_their_estimate():
     assert estimates.over_area == pytest.approx((63 + 80) / area)
     assert estimates.far_over_jobs == pytest.approx(1 / 3)
     assert estimates.far_over_area == pytest.approx(80 / area)
+    assert estimates.most_over == 20 - 10
     # Accuracy 2 is not below 1.1: left out of the classes. 30 s is in [16, 32), 63 s in [32, 64).
     assert estimates.classes == ((16.0, 1, 0.5), (32.0, 1, 1.05))
 

@@ -155,6 +155,7 @@ def _estimates(description: Description) -> None:
         ("mean accuracy (run time / estimate)", _number(section.mean_accuracy)),
         ("ran longer than estimated: jobs", share(section.over_jobs)),
         ("ran longer than estimated: area", share(section.over_area)),
+        ("ran longer than estimated: at most", _amount(section.most_over, "s")),
         ("more than 10 % longer: jobs", share(section.far_over_jobs)),
         ("more than 10 % longer: area", share(section.far_over_area)),
         ("different estimates", f"{section.distinct:,}"),

@@ -183,6 +183,8 @@ def _emit_runs(found: Sweep) -> None:
     """Print the runs of a small sweep: what varies, and a few measures."""
     frame = found.to_polars()
     names = [name for name in MEASURES if name in frame.columns and frame[name].count()]
+    if "unstarted_jobs" in frame.columns and frame["unstarted_jobs"].sum():
+        names.insert(0, "unstarted_jobs")  # they count in no mean
     shown = frame.select("run", *found.varied, *names)
     rows = [
         [cell if name == "run" else _cell(name, cell) for name, cell in row.items()]

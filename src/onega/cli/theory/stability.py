@@ -92,12 +92,12 @@ def stability(
     empties.
     """
     from onega.experiment.stability.stability import stability as solve
+    from onega.traces.description.cautions import run_size_warning
 
     if (trace is None) == (classes is None):
         raise QueueingError('give a log or --classes "p1,p2,…", one of the two')
-    source: WidthsLike = classes or ""
-    if trace is not None:
-        source = reading.read(trace)
+    log = None if trace is None else reading.read(trace)
+    source: WidthsLike = classes or "" if log is None else log
     with progress("saturating", 1.0) as show:
         result = solve(
             source,
@@ -119,20 +119,26 @@ def stability(
     if result.estimates is not None:
         remark_report(result.estimates.report)
     extra = _waiting(result) if waiting else None
+    more = {} if extra is None else _waiting_keys(extra)
+    wrong = None
+    if log is not None:
+        wrong = more["size_warning"] = run_size_warning(log, result.procs)
     emit(
         result,
-        partial(_screen, extra=extra),
+        partial(_screen, extra=extra, wrong=wrong),
         json=json,
-        more=None if extra is None else _waiting_keys(extra),
+        more=more,
         figures=FigurePage(figures, "stability", "Stability", partial(_figures, result)),
     )
     if result.stable is False:
         raise typer.Exit(1)
 
 
-def _screen(result: Stability, extra: Waiting | None) -> None:
-    """Print the answer, the table, and the reasons."""
+def _screen(result: Stability, extra: Waiting | None, wrong: str | None) -> None:
+    """Print what is wrong with the machine's size, the answer, the table, and the reasons."""
     first, *others = result.sentences()
+    if wrong is not None:
+        say(f"! {wrong}", style="yellow")
     say(first, style="bold")
     emit_table("Stability", _rows(result), ("measure", "value"))
     say(*others)

@@ -204,6 +204,7 @@ def _detailed_measures(schedule: Schedule, makespan: float) -> dict[str, Any]:
         for one in nonworking(schedule)
     }
     return {
+        "started_jobs": int(np.isfinite(schedule.start).sum()),
         **{f"{name}_jobs": int(counts.get(name, 0)) for name in STATES.categories},
         "interruptions": int((events == "interrupted").sum()),
         "node_failures": int((events == "failed").sum()),

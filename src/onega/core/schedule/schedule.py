@@ -256,11 +256,13 @@ class Schedule(Plottable):
     ) -> Interval:
         """Confidence interval of a measure's mean, by batch means in the order of submission.
 
-        No job measure is negative, and neither is an end of the interval.
+        Jobs that don't have it (a wait, if they never started) don't count, as in the mean. No job
+        measure is negative, and neither is an end of the interval.
         """
-        values = self._column(measure)
         order = np.argsort(self.workload.column("submit"), kind="stable")
-        return batch_means(values[order], batches=batches, confidence=confidence).at_least(0.0)
+        values = self._column(measure)[order]
+        known = values[~np.isnan(values)]
+        return batch_means(known, batches=batches, confidence=confidence).at_least(0.0)
 
     def quantiles(
         self, measure: str = "wait", at: tuple[float, ...] = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)

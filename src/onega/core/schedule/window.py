@@ -91,6 +91,16 @@ class Window:
         """Return the part between two times."""
         return Window(max(self.since, first), min(self.until, last), self.kind)
 
+    def part_with_jobs(self, submit: Floats, first: float, last: float) -> Window:
+        """Return the part between two times; refuse a window in which no job was submitted."""
+        part = self.within(first, last)
+        if not self.holds(submit).any() or (self.kind == "given" and not part.length > 0):
+            raise ScheduleError(
+                f"no job was submitted in the window from {self.since:g} to {self.until:g} s; the "
+                f"first was at {submit.min():g} s, the last at {submit.max():g} s"
+            )
+        return part
+
     def holds(self, submit: Floats) -> npt.NDArray[np.bool_]:
         """Mark the submissions inside; the last one of a log belongs to the log's own window."""
         before = submit <= self.until if self.kind == "log" else submit < self.until
@@ -220,13 +230,9 @@ def window_summary(
     integrals over the window.
     """
     asked = Window.of(given, schedule.workload)
-    window = asked.within(schedule.begin, schedule.last)
-    jobs = schedule.jobs.filter(pl.Series(asked.holds(schedule.workload.column("submit"))))
-    if jobs.is_empty() or not (window.length > 0 or asked.kind != "given"):
-        raise ScheduleError(
-            f"no job was submitted in the window from {asked.since:g} to {asked.until:g} s; "
-            f"the schedule goes from {schedule.begin:g} to {schedule.last:g} s"
-        )
+    submit = schedule.workload.column("submit")
+    window = asked.part_with_jobs(submit, schedule.begin, schedule.last)
+    jobs = schedule.jobs.filter(pl.Series(asked.holds(submit)))
     policy = schedule.policy
     return {
         "window": window.kind,

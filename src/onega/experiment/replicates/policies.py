@@ -119,11 +119,14 @@ class PolicyComparison(Plottable):
         return result
 
     def best(self, measure: str | Measure | None = None) -> str:
-        """Return the policy with the least of a measure (the first), on average over replicates."""
+        """Return the policy with the least of a measure (the first), on average over replicates.
+
+        One under which no job has it (all wait for ever) is no better than any other.
+        """
         found = self.replicates
         wanted = found.measures[0] if measure is None else measure
         means = [float(found.of(wanted, policy).mean()) for policy in found.policies]
-        return found.policies[int(np.argmin(means))]
+        return found.policies[int(np.argmin(np.nan_to_num(means, nan=np.inf)))]
 
 
 @renamed(n="replicates", level="confidence")

@@ -24,6 +24,7 @@ from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload
 from onega.traces.files import Limits, whole
 from onega.traces.notes import Notes
+from onega.traces.slurm.jobs import SACCT
 
 if TYPE_CHECKING:
     from onega.traces.batsim.schema import WorkloadFile
@@ -84,10 +85,17 @@ def _checked(found: object, refuse: Refuse) -> WorkloadFile:
 
     from onega.traces.batsim.schema import WorkloadFile
 
+    if isinstance(found, dict) and "profiles" not in found and _of_slurm(found.get("jobs")):
+        raise refuse(f"is JSON of Slurm's, which isn't read; print a table instead: {SACCT}")
     try:
         return WorkloadFile.model_validate(found)
     except ValidationError as error:
         raise refuse(f"is no workload of Batsim: {first_problem(error)}") from None
+
+
+def _of_slurm(jobs: object) -> bool:
+    """Recognise the jobs of ``sacct --json`` and ``squeue --json``."""
+    return isinstance(jobs, list) and any(isinstance(job, dict) and "job_id" in job for job in jobs)
 
 
 def _delay(name: str, profiles: Mapping[str, Mapping[str, Any]], refuse: Refuse) -> float:

@@ -108,13 +108,17 @@ def _cut(jobs: Jobs, window: Window, span: float) -> Iterator[str]:
             "so jobs that still ran then aren't in it."
         )
     finish = _finish(jobs)
-    running = (finish > last) & (finish - jobs.runtime <= last)
     longest = float(finish.max()) - last
-    if running.any() and longest > CUT * span:
+    if longest > CUT * span:
+        started = finish - jobs.runtime <= last
+        running, waiting = (int(((finish > last) & one).sum()) for one in (started, ~started))
+        waited = f" and {waiting:,} waited" if waiting else ""
+        if not jobs.workload.has("wait"):
+            waited = " (if none had waited)"
         yield (
-            f"{count_of(int(running.sum()), 'job')} of the log still ran at its last submission, "
-            f"the last of them for another {humanise_seconds(longest)}: from there on the machine "
-            "only empties."
+            f"{count_of(running, 'job')} of the log still ran at its last submission{waited}; the "
+            f"last of them ended {humanise_seconds(longest)} later, and no new work comes from "
+            "there on."
         )
 
 

@@ -185,6 +185,8 @@ def describe(
     ------
     TraceError
         If the log has no jobs.
+    ScheduleError
+        If no job was submitted in the window.
 
     Examples
     --------

@@ -52,6 +52,9 @@ class Estimates:
         (Table 4.2).
     far_over_jobs, far_over_area
         The same with accuracy > 1.1 (Table 4.2).
+    most_over
+        By how many seconds a job ran longer than said at most; None if none did. A job manager that
+        ends jobs at their limits does so some seconds late.
     classes
         Mean accuracy by class of run time, of jobs with accuracy < 1.1 (Fig. 4.1).
     frequent
@@ -70,6 +73,7 @@ class Estimates:
     over_area: float | None
     far_over_jobs: float | None
     far_over_area: float | None
+    most_over: float | None
     classes: tuple[AccuracyClass, ...]
     frequent: tuple[FrequentEstimate, ...]
     frequent_share: float
@@ -87,6 +91,7 @@ class Estimates:
             "over_estimate_area": self.over_area,
             "far_over_estimate_jobs": self.far_over_jobs,
             "far_over_estimate_area": self.far_over_area,
+            "over_estimate_most": self.most_over,
             "frequent_estimates_share": self.frequent_share,
             "frequent_estimates": [one._asdict() for one in self.frequent],
             "accuracy_classes": [one._asdict() for one in self.classes],
@@ -102,6 +107,7 @@ def estimates(jobs: Jobs) -> Estimates:
     both = given & jobs.usable
     # An estimate below a nanosecond counts as one: the quotient stays a number.
     accuracy = jobs.runtime[both] / np.maximum(estimate[both], 1e-9)
+    over = (jobs.runtime - estimate)[both][accuracy > 1]
     area = jobs.area[both]
     missing = {}
     if not accuracy.size:
@@ -116,6 +122,7 @@ def estimates(jobs: Jobs) -> Estimates:
         over_area=_share(accuracy > 1, area),
         far_over_jobs=_share(accuracy > NEAR_LIMIT),
         far_over_area=_share(accuracy > NEAR_LIMIT, area),
+        most_over=float(over.max()) if over.size else None,
         classes=_classes(jobs.runtime[both], accuracy),
         frequent=frequent,
         frequent_share=sum(one.jobs for one in frequent) / int(given.sum()),

@@ -123,7 +123,7 @@ def load(jobs: Jobs, window: Window) -> Load:
     area = float(jobs.area[jobs.usable].sum())
     missing: dict[str, str] = {}
     offered, utilisation = _loads(jobs, area, span, missing)
-    clipped = window.within(jobs.submit[0], _horizon(jobs))
+    clipped = window.part_with_jobs(jobs.submit, float(jobs.submit[0]), _horizon(jobs))
     in_window = _loads_within(jobs, clipped) if offered is not None else (None, None)
     start = end = None
     if meta.epoch is None:

@@ -11,6 +11,7 @@ from onega.core.units import count_of, humanise_seconds, overfull, percent
 if TYPE_CHECKING:
     from onega.traces.description.cycles import Cycles
     from onega.traces.description.description import Description
+    from onega.traces.description.marginals import Marginal
 
 DAY = 86400.0
 MIN_DAYS = 7
@@ -29,7 +30,7 @@ def opening(description: Description) -> str:
         parts.append(f"on {count_of(load.procs, 'processor')}")
     text = " ".join(parts)
     if load.start is not None and load.end is not None:
-        text += f", {_date(load.start)} to {_date(load.end)} ({load.timezone})"
+        text += f", {_dates(load.start, load.end)} ({load.timezone})"
     elif load.span > 0:
         text += f", submitted over {humanise_seconds(load.span)}"
     return text + "."
@@ -40,11 +41,7 @@ def sentences(description: Description) -> Iterator[str]:
     yield from _about_load(description)
     runtime, shape = description.runtime, description.shape
     if description.wait is not None and description.wait.count > 1:
-        wait = description.wait
-        half = f"waited {humanise_seconds(wait.median)} or less" if wait.median else "didn't wait"
-        yield (
-            f"Half of the jobs {half}; one in twenty waited more than {humanise_seconds(wait.p95)}."
-        )
+        yield _about_waits(description.wait)
     if runtime is not None and runtime.count > 1:
         yield (
             f"Half of the jobs ran {humanise_seconds(runtime.median)} or less, the mean is "
@@ -90,12 +87,27 @@ def _about_load(description: Description) -> Iterator[str]:
         )
 
 
+def _about_waits(wait: Marginal) -> str:
+    """Say how long most jobs waited; where few waited at all, how many did."""
+    if not wait.maximum:
+        return "No job waited."
+    longest = humanise_seconds(wait.maximum)
+    if not wait.p95:
+        return f"{share(1 - wait.mode_share)} of the jobs waited at all, the longest {longest}."
+    half = f"waited {humanise_seconds(wait.median)} or less" if wait.median else "didn't wait"
+    return f"Half of the jobs {half}; one in twenty waited more than {humanise_seconds(wait.p95)}."
+
+
 def _about_people(description: Description) -> Iterator[str]:
     estimates, users, cycles = description.estimates, description.users, description.cycles
     if estimates is not None and estimates.median_accuracy is not None:
+        longer = "none ran longer than asked for"
+        if estimates.most_over is not None:
+            longer = f"{share(estimates.over_jobs)} ran longer than asked for, by "
+            longer += f"{humanise_seconds(estimates.most_over)} at most"
         yield (
             f"The median job ran {percent(estimates.median_accuracy)} of the time its user asked "
-            f"for; {percent(estimates.over_jobs)} ran longer than asked for."
+            f"for; {longer}."
         )
     if users is not None and users.users > 1:
         area = users.active_area_share
@@ -152,8 +164,10 @@ def _about_time(cycles: Cycles, *, weekly: bool) -> str:
     )
 
 
-def _date(moment: datetime) -> str:
-    return f"{moment.day} {moment:%B %Y}"
+def _dates(start: datetime, end: datetime) -> str:
+    """Write two dates, or of one date the times."""
+    first, last = (f"{moment.day} {moment:%B %Y}" for moment in (start, end))
+    return f"{first} to {last}" if first != last else f"{first}, {start:%H:%M} to {end:%H:%M}"
 
 
 def share(value: float | None) -> str:

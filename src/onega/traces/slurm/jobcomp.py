@@ -56,7 +56,8 @@ def read_jobcomp(
     """Read a ``jobcomp/filetxt`` log; dates are local, as in sacct's output."""
     columns: dict[str, list[str | None]] = {name: [] for name in _COLUMNS}
     lines: list[int] = []
-    for number, line in text_lines(path, limits):
+    notes = Notes()
+    for number, line in text_lines(path, notes, limits):
         pairs = _pairs(line.rstrip("\r"))
         if "JobId" not in pairs:
             raise TraceError("a line without JobId=", path=path, line=number, field="JobId")
@@ -78,7 +79,7 @@ def read_jobcomp(
     if "Account" in frame.columns and not frame["Account"].str.strip_chars().str.len_chars().sum():
         frame = frame.drop("Account")
     table = SlurmTable(frame, path)
-    return read_jobs(table, format="jobcomp", timezone=timezone, notes=Notes(), rows=rows)
+    return read_jobs(table, format="jobcomp", timezone=timezone, notes=notes, rows=rows)
 
 
 def _pairs(line: str) -> dict[str, str]:

@@ -20,10 +20,17 @@ from onega.traces.parsing import (
     text_of,
     whole_numbers,
 )
+from onega.traces.repeats import REPEATED
 from onega.traces.slurm.demands import add_demands, requested_memory, used_memory
 from onega.traces.slurm.states import read_states
 
 _ID: Final = r"^([0-9]{1,18})(?:_([0-9]{1,18}|\[[^\]]*\]))?(?:\+([0-9]{1,9}))?(?:\.(.+))?$"
+
+SACCT: Final = (
+    "sacct --parsable2 --format=JobID,User,Account,Partition,State,Submit,Start,End,ElapsedRaw,"
+    "TimelimitRaw,AllocCPUS,ReqCPUS"
+)
+"""What prints a log that has all that is used."""
 
 NO_LIMIT: Final = ("UNLIMITED", "Partition_Limit", "INFINITE", "NOT_SET")
 
@@ -124,9 +131,7 @@ def _require(table: SlurmTable) -> None:
     for name, accepted in needed:
         if not any(table.has(one) for one in accepted):
             raise TraceError(
-                f"no such column; needed: one of {', '.join(accepted)} "
-                "(sacct --parsable2 --format=JobID,User,Account,Partition,State,Submit,Start,End,"
-                "ElapsedRaw,TimelimitRaw,AllocCPUS,ReqCPUS)",
+                f"no such column; needed: one of {', '.join(accepted)} ({SACCT})",
                 path=table.path,
                 line=1,
                 field=name,
@@ -251,12 +256,14 @@ def _fold_steps(
 
 def _number_arrays(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
     """Give array tasks numbers of their own: Slurm's (JobIDRaw), or fresh ones."""
-    numbers = pl.coalesce("raw", pl.when(pl.col("task").is_null()).then("number"))
-    frame = frame.with_columns(numbers.alias("job"))
+    own = pl.coalesce("raw", pl.when(pl.col("task").is_null()).then("number"))
+    frame = frame.with_columns(own.alias("job"))
     missing = frame["job"].is_null()
     if missing.any():
         first = int(frame.select(pl.max_horizontal("raw", "number").max()).item()) + 1
-        fresh = missing.cast(pl.Int64).cum_sum() + (first - 1)
+        named = frame["key"].filter(missing).unique(maintain_order=True)  # a task may stand twice
+        numbers = pl.int_range(first, first + len(named), eager=True)
+        fresh = frame["key"].replace_strict(named, numbers, default=None, return_dtype=pl.Int64)
         rows = frame.filter(missing).select(LINE, pl.col("key").alias("JobID"))
         why = f"array tasks (123_4) got job numbers from {first}; JobIDRaw would keep Slurm's own"
         notes.add_rows("array_tasks", "noted", why, rows)
@@ -272,6 +279,9 @@ def _fold_components(frame: pl.DataFrame, notes: Notes) -> pl.DataFrame:
     parts = frame.filter(pl.col("component").is_not_null())
     if parts.is_empty():
         return frame
+    repeated = ~parts.select(pl.struct(pl.exclude(LINE)).is_first_distinct()).to_series()
+    notes.add_rows("repeated_rows", "dropped", REPEATED, parts.filter(repeated).select(LINE, "key"))
+    parts = parts.filter(~repeated)
     added = [name for name in frame.columns if name in _ADDED or is_demand(name)]
     largest = [name for name in ("end", "runtime", "memory") if name in frame.columns]
     keys = ("number", "submit")

@@ -54,7 +54,6 @@ def read_sacct(
             line=1,
         )
     _, separator = header_of(start)
-    text = read_delimited(path, separator, limits=limits)
-    return read_jobs(
-        SlurmTable(text.frame, path), format="sacct", timezone=timezone, notes=Notes(), rows=rows
-    )
+    notes = Notes()
+    table = SlurmTable(read_delimited(path, separator, notes=notes, limits=limits).frame, path)
+    return read_jobs(table, format="sacct", timezone=timezone, notes=notes, rows=rows)

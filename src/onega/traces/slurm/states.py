@@ -55,6 +55,7 @@ _SHORT: Final = {
 }
 
 UNFINISHED: Final = "unfinished"
+ACCEPTED: Final = ", ".join((*_FINAL, *_UNFINISHED))
 
 
 def read_states(column: pl.Series, source: Source) -> tuple[pl.Series, pl.Series]:
@@ -74,7 +75,9 @@ def read_states(column: pl.Series, source: Source) -> tuple[pl.Series, pl.Series
             if len({words[known] for known in full}) == 1:
                 words[name] = words[full[0]]
     mapped = word.replace_strict(words, default=None, return_dtype=pl.String)
-    source.refuse(column, text.is_not_null() & mapped.is_null(), "a Slurm job state")
+    source.refuse(
+        column, text.is_not_null() & mapped.is_null(), f"a Slurm job state; accepted: {ACCEPTED}"
+    )
     unfinished = (mapped == UNFINISHED).fill_null(value=False)
     state = word.replace(_SHORT).set(~unfinished, None)
     return mapped.set(unfinished, None).cast(STATUS), state

@@ -56,7 +56,7 @@ def parse_header(comments: Iterable[bytes], notes: Notes) -> SwfHeader:
     """
     header = SwfHeader()
     for comment in comments:
-        line = comment.decode("utf-8", "replace").rstrip()
+        line = notes.text(comment).rstrip()
         entry = split_entry(line)
         if entry and entry[0] in FINER_STATUS:
             ids = header.finer_status.setdefault(FINER_STATUS[entry[0]], set())
@@ -95,6 +95,10 @@ def _take(header: SwfHeader, key: str, value: str, notes: Notes) -> None:
         number = _number(value)
         if number is not None and 1 <= number < 2**31:
             header.facts[key.removeprefix("max")] = int(number)
+        elif value and (number is None or number >= 1):
+            what = {"maxprocs": "MaxProcs", "maxnodes": "MaxNodes"}[key]
+            why = f"the header's {what}, {value[:40]!r}, is no number from 1 to {2**31 - 1}"
+            notes.add(f"unknown_{key}", "noted", why, count=1)
 
 
 def _number(text: str) -> float | None:

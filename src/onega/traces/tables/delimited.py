@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -12,12 +13,14 @@ import polars as pl
 from onega.core.errors import TraceError
 from onega.core.files import StrPath
 from onega.traces.files import DEFAULT_LIMITS, Limits, line_blocks
-from onega.traces.notes import LINE
+from onega.traces.notes import LINE, Notes
 
 if TYPE_CHECKING:
     from _csv import Reader as CsvReader
 
 _ROWS: Final = 50_000
+_VALUE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}|1[0-9]{9}$")
+"""A point in time, which no column is called."""
 
 
 class TextTable(NamedTuple):
@@ -41,13 +44,19 @@ def header_of(start: bytes) -> tuple[list[str], str]:
     return [name.strip() for name in names], separator
 
 
-def read_delimited(path: StrPath, separator: str, *, limits: Limits = DEFAULT_LIMITS) -> TextTable:
+def read_delimited(
+    path: StrPath,
+    separator: str,
+    *,
+    notes: Notes | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> TextTable:
     """Read a table of text whose first line names the columns.
 
     Fields may be quoted unless the separator is a pipe (Slurm doesn't quote). A row with another
     number of fields than the header is refused.
     """
-    reading = _Reading(path, separator)
+    reading = _Reading(path, separator, notes or Notes())
     stream = line_blocks(path, limits)
     for block in stream:
         if separator != "|" and b'"' in block:
@@ -63,8 +72,9 @@ def read_delimited(path: StrPath, separator: str, *, limits: Limits = DEFAULT_LI
 class _Reading:
     """One pass over one table: the header, and the frames so far."""
 
-    def __init__(self, path: StrPath, separator: str) -> None:
+    def __init__(self, path: StrPath, separator: str, notes: Notes) -> None:
         self.path = path
+        self.notes = notes
         self.separator = separator
         self.names: list[str] = []
         self.frames: list[pl.DataFrame] = []
@@ -73,7 +83,7 @@ class _Reading:
 
     def at_once(self, block: bytes) -> None:
         """Add a block of lines without quotes, split all at once."""
-        text = block.decode("utf-8", "replace").removesuffix("\n")
+        text = self.notes.text(block).removesuffix("\n")
         lines = pl.Series("text", [text]).str.split("\n").explode()
         numbers = pl.Series(LINE, range(self._lines + 1, self._lines + 1 + len(lines)))
         self._lines += len(lines)
@@ -101,7 +111,7 @@ class _Reading:
 
     def by_row(self, blocks: Iterator[bytes]) -> None:
         """Add all blocks that are left, row by row, with quoted fields."""
-        reader = _csv_reader(_lines(blocks), self.separator)
+        reader = _csv_reader(self._split(blocks), self.separator)
         kept: list[list[str]] = []
         numbers: list[int] = []
         for number, row in self._rows(reader):
@@ -115,6 +125,12 @@ class _Reading:
                 kept, numbers = [], []
         if kept:
             self.frames.append(_frame(kept, numbers, self.names))
+
+    def _split(self, blocks: Iterator[bytes]) -> Iterator[str]:
+        for block in blocks:
+            # Split at newlines only: str.splitlines would also split at characters inside names.
+            lines = self.notes.text(block).removesuffix("\n").split("\n")
+            yield from (line + "\n" for line in lines)
 
     def _rows(self, reader: CsvReader) -> Iterator[tuple[int, list[str]]]:
         """Yield rows that aren't blank, each with the line it ends on."""
@@ -138,6 +154,13 @@ class _Reading:
             names.pop()
         if not any(names):
             raise TraceError("has no header line that names the columns", path=self.path)
+        value = next((name for name in names if _VALUE.match(name)), None)
+        if value is not None:
+            message = (
+                f"the first line names no columns, it holds values ({value[:40]}); put the line "
+                "with the names back (sacct prints it unless it is given -n, --noheader)"
+            )
+            raise TraceError(message, path=self.path, line=1)
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
             message = "two columns have this name"
@@ -162,13 +185,6 @@ def _csv_reader(lines: Iterable[str], separator: str) -> CsvReader:
     if separator == "|":
         return csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_NONE)
     return csv.reader(lines, delimiter=separator, strict=True)
-
-
-def _lines(blocks: Iterator[bytes]) -> Iterator[str]:
-    for block in blocks:
-        # Split at newlines only: str.splitlines would also split at characters inside names.
-        lines = block.decode("utf-8", "replace").removesuffix("\n").split("\n")
-        yield from (line + "\n" for line in lines)
 
 
 def _frame(rows: list[list[str]], lines: list[int], names: list[str]) -> pl.DataFrame:

@@ -69,8 +69,9 @@ def read_csv(
     """Read a table of text with a header line, its columns found by the map or by usual names."""
     mapping = columns or ColumnMap()
     separator = mapping.separator or header_of(sample(path, limits))[1]
-    text = read_delimited(path, separator, limits=limits)
-    return _read(text.frame, path, mapping, timezone=timezone, format=format, rows=rows)
+    notes = Notes()
+    frame = read_delimited(path, separator, notes=notes, limits=limits).frame
+    return _read(frame, path, mapping, notes, timezone=timezone, format=format, rows=rows)
 
 
 def read_gaps(path: StrPath, limits: Limits, **options: Any) -> Workload:  # noqa: ANN401
@@ -103,7 +104,7 @@ def read_parquet(
         raise TraceError("holds no rows", path=path)
     mapping = columns or ColumnMap()
     frame = frame.with_columns(NUMBERED.alias(LINE))
-    return _read(frame, path, mapping, timezone=timezone, format="parquet", rows=rows)
+    return _read(frame, path, mapping, Notes(), timezone=timezone, format="parquet", rows=rows)
 
 
 def parquet_content(path: StrPath, limits: Limits) -> tuple[pl.DataFrame, str | None]:
@@ -138,12 +139,12 @@ def _read(
     frame: pl.DataFrame,
     path: StrPath,
     mapping: ColumnMap,
+    notes: Notes,
     *,
     timezone: str | None,
     format: str,
     rows: Rows,
 ) -> Workload:
-    notes = Notes()
     timezone = timezone or mapping.timezone
     chosen = _choose(frame, path, mapping, notes)
     reading = _Columns(frame, path, mapping, timezone, notes)

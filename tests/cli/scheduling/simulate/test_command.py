@@ -507,3 +507,28 @@ def test_a_size_that_can_t_be_right_is_said_before_the_numbers(run, tmp_path):
     assert numbers["size_warning"].startswith("4 processors can't be right")
     assert json.loads(run(log, "--procs", 10, "--json")[1])["size_warning"] is None
     assert "still ran at its last submission" in words  # warnings are on the screen too
+
+
+@pytest.mark.parametrize(
+    ("procs", "said"),
+    [(2, "no job waited longer"), (1, "one job in twenty waited longer")],
+)
+def test_nothing_is_said_of_longer_waits_where_there_are_none(run, tmp_path, procs, said):
+    """Two jobs at a time: on two processors none waits, on one every second waits a minute."""
+    path = tmp_path / "log.swf"
+    submit = [600.0 * (job // 2) for job in range(40)]
+    jobs = {"submit": submit, "runtime": [60.0 + job for job in range(40)], "procs": [1] * 40}
+    onega.write(onega.Workload(jobs), path)
+    _, out, _ = run(path, "--procs", procs)
+    (line,) = (line for line in out.splitlines() if "95 % wait" in line)
+    assert said in line
+
+
+def test_where_nearly_no_job_waits_the_95_percent_wait_says_so(run, tmp_path):
+    """Of 40 jobs one waits: it comes with another, on one processor."""
+    path = tmp_path / "log.swf"
+    submit = [0.0, *(600.0 * job for job in range(39))]
+    jobs = {"submit": submit, "runtime": [60.0] * 40, "procs": [1] * 40}
+    onega.write(onega.Workload(jobs), path)
+    _, out, _ = run(path, "--procs", 1)
+    assert "fewer than one job in twenty waited" in out

@@ -63,6 +63,22 @@ def test_a_machine_that_is_down_before_the_first_job(folder, capfd, lines):
     assert "-0" not in out
 
 
+def test_jobs_that_wait_for_ever_are_said_before_the_waits_of_the_others(folder, capfd):
+    """Job 2 needs all eight processors, one of which stays down; the others start."""
+    out = run(capfd, "--events", "events.csv")[1]
+    warning = "1 of 5 jobs never ran to an end, still waiting when nothing more could happen;"
+    said = " ".join(out.split())
+    assert f"! {warning} waits are of the 4 jobs that started." in said
+    assert said.index(warning) < said.index("mean wait")
+    assert "Waits are of all jobs" not in said
+    told = json.loads(run(capfd, "--events", "events.csv", "--json")[1])
+    assert told["started_jobs"] == 4
+    assert told["unstarted_warning"].startswith(warning)
+    assert json.loads(run(capfd, "--json")[1])["unstarted_warning"] is None
+    (folder / "all.csv").write_text("time,event,procs\n0,down,8\n")
+    assert "; none started." in " ".join(run(capfd, "--events", "all.csv")[1].split())
+
+
 def test_dependencies_and_who_is_missing(folder, capfd):
     code, out, err = run(capfd, "--dependencies", "--json")
     assert code == 0

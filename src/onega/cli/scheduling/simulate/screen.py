@@ -31,8 +31,9 @@ def print_summary(numbers: Mapping[str, Any], *, drawn: bool = False) -> None:
     title = f"{numbers['policy']} on {show(numbers['procs'])} processors, {jobs}"
     more = "; one draw of the overheads (--seed takes another)" if drawn else ""
     console.print(f"[bold]{escape(title)}[/bold]{escape(knows + more)}", soft_wrap=True)
-    if numbers["size_warning"]:
-        console.print(f"[yellow]![/yellow] {escape(numbers['size_warning'])}")
+    for warning in (numbers["size_warning"], numbers["unstarted_warning"]):
+        if warning:
+            console.print(f"[yellow]![/yellow] {escape(warning)}")
     console.print(escape(_window_words(numbers)))
     table = Table(header_style="bold")
     table.add_column("measure", no_wrap=True)
@@ -50,9 +51,16 @@ def _window_words(numbers: Mapping[str, Any]) -> str:
     """Say over what time the machine is measured, and over which jobs the waits."""
     window = Window(numbers["window_start"], numbers["window_end"], numbers["window"])
     said = f"The machine over time: {numbers['window_words']}, {window.meaning}."
+    started = numbers.get("started_jobs", numbers["jobs"])
+    some = " that started" if started < numbers["jobs"] else ""
     if window.kind == "given":
-        return f"{said} Waits are of the {count_of(numbers['window_jobs'], 'job')} submitted then."
-    return said if window.kind == "whole" else f"{said} Waits are of all jobs."
+        many = count_of(numbers["window_jobs"], "job")
+        which = f" Waits are of the {many} submitted then" + (f", of those{some}" if some else "")
+    elif some:
+        which = f" Waits are of the {count_of(started, 'job')}{some}"
+    else:
+        which = "" if window.kind == "whole" else " Waits are of all jobs"
+    return f"{said}{which}." if which else said
 
 
 def _waits(numbers: Mapping[str, Any]) -> Iterator[Row]:
@@ -68,7 +76,9 @@ def _waits(numbers: Mapping[str, Any]) -> Iterator[Row]:
     }
     yield "mean wait", waits["mean_wait"], told
     yield "median wait", waits["median_wait"], "half of the jobs waited no longer"
-    yield "95 % wait", waits["p95_wait"], "one job in twenty waited longer"
+    p95, most = numbers[f"{part}p95_wait"], numbers[f"{part}max_wait"]
+    longer = "one job in twenty waited longer" if p95 else "fewer than one job in twenty waited"
+    yield "95 % wait", waits["p95_wait"], "no job waited longer" if p95 == most else longer
     yield "longest wait", waits["max_wait"], ""
     yield "mean response", waits["mean_response"], "from submission to completion"
     bounded = quantity(numbers[f"{part}mean_bounded_slowdown"], 4)
@@ -85,7 +95,8 @@ def _machine(numbers: Mapping[str, Any]) -> Iterator[Row]:
         whole = f"; {_percent(numbers['utilisation'])} over the whole {span}"
     busy = _percent(numbers["window_utilisation"])
     yield "utilisation", busy, f"busy processors{whole}"
-    wasted = "capacity idle while jobs waited"
+    down = ", without processors that were down" if numbers.get("node_failures") else ""
+    wasted = f"capacity idle while jobs waited{down}"
     yield "wasted", _percent(numbers["window_wasted_share"]), wasted
     inside = (
         f"{quantity(numbers['window_mean_jobs_running'])} running, "
