@@ -29,7 +29,7 @@ def opening(description: Description) -> str:
         parts.append(f"on {count_of(load.procs, 'processor')}")
     text = " ".join(parts)
     if load.start is not None and load.end is not None:
-        text += f", {_date(load.start)} to {_date(load.end)} ({load.timezone})"
+        text += f", {_period(load.start, load.end)} ({load.timezone})"
     elif load.span > 0:
         text += f", submitted over {humanise_seconds(load.span)}"
     return text + "."
@@ -150,6 +150,13 @@ def _about_time(cycles: Cycles, *, weekly: bool) -> str:
         f"Most jobs come at {busy.label} ({count_of(busy.jobs, 'job')}){days}, "
         f"fewest at {calm.label} ({calm.jobs:,}){note}."
     )
+
+
+def _period(start: datetime, end: datetime) -> str:
+    """Write a period by its dates; one within a day, by its hours."""
+    if start.date() == end.date():
+        return f"{_date(start)} {start:%H:%M} to {end:%H:%M}"
+    return f"{_date(start)} to {_date(end)}"
 
 
 def _date(moment: datetime) -> str:
