@@ -134,7 +134,10 @@ def ask(
     log, unfit = runnable(log, machine)
     cleaning += wide + unfit
     if len(log) < 2:
-        raise ExperimentError("a report needs at least two jobs that ran; cleaning left fewer")
+        why = "".join(f"; {one}" for one in cleaning)
+        raise ExperimentError(
+            f"a report needs at least two jobs that ran; cleaning left fewer{why}"
+        )
     missing: dict[str, str] = {}
     seeds = seed_sequence(seed)
     tell("describing", 0.0)

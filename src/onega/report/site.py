@@ -215,7 +215,7 @@ class SiteReport:
         if answers.stability is not None and answers.stability.offered_load is not None:
             yield keeps_up_fact(answers.stability)
         if answers.settings is not None:
-            yield next(policy_facts(answers.settings))
+            yield next(policy_facts(answers, answers.settings))
             yield from list(clock_facts(answers.settings))[:1]
         yield from trust_fact(answers)
 

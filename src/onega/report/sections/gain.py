@@ -96,7 +96,7 @@ def gain_words(answers: Answers, found: Settings) -> Iterator[str]:
         )
     rivals = answers.present.rivals
     if rivals:
-        told = "; ".join(_if_present(found, name) for name in rivals)
+        told = ". ".join(_if_present(found, name) for name in rivals)
         come = "another one comes" if len(rivals) == 1 else "others come"
         yield f"Which rule is the present one isn't sure: {come} about as near. {told}."
 
@@ -109,15 +109,16 @@ def _if_present(found: Settings, name: str) -> str:
     return f"Against {quoted(name)} the gain would be {_change(found, name)}{chance}"
 
 
-def policy_facts(found: Settings) -> Iterator[Fact]:
+def policy_facts(answers: Answers, found: Settings) -> Iterator[Fact]:
     """Say what the best other policy would change, and whether that is sure."""
-    best = found.best
+    best, otherwise = found.best, _against_rivals(answers, found)
     if best == found.present:
         yield Fact(
             "Another scheduling rule",
             "No gain",
             f"None of the rules simulated has a shorter mean wait than the present one does "
-            f"({Policy.parse(best).words}), on average over {found.replicated}.",
+            f"({Policy.parse(best).words}), on average over {found.replicated}."
+            f"{otherwise}",
         )
         return
     sure = found.surely_better(best)
@@ -127,8 +128,20 @@ def policy_facts(found: Settings) -> Iterator[Fact]:
         f"{percent(found.share_gained(best))} less" if sure else "No sure gain",
         f"mean wait with {Policy.parse(best).words} than with the present rule, both simulated: "
         f"{_waits(found)} on average over {found.replicated}, where it is {_range(found)} less."
-        f"{unsure}",
+        f"{unsure}{otherwise}",
     )
+
+
+def _against_rivals(answers: Answers, found: Settings) -> str:
+    """Say what the gain is against the other rules that might be the present one."""
+    shares = [found.share_gained(found.best, name) for name in answers.present.rivals]
+    if not shares:
+        return ""
+    ends = dict.fromkeys(percent(one) for one in (min(shares), max(shares)))
+    less = f"{' to '.join(ends)} less than under"
+    if len(shares) == 1:
+        return f" Another rule comes about as near to what happened: {less} it."
+    return f" Other rules come about as near to what happened: {less} them."
 
 
 def quoted(policy: str) -> str:

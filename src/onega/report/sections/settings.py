@@ -29,7 +29,7 @@ def settings_section(answers: Answers) -> Section:
     blocks: list[Block] = [
         Paragraph(_baseline_words(answers, found)),
         *_machine_notes(answers, found),
-        Facts(tuple(policy_facts(found))),
+        Facts(tuple(policy_facts(answers, found))),
         _log_table(answers, found),
         _replicates_table(found),
         Notes(tuple(f"`{name}`: {_words(name)}." for name in found.policies)),
@@ -76,7 +76,8 @@ def _machine_notes(answers: Answers, found: Settings) -> Iterator[Notes]:
     if found.lost:
         lines.append(
             f"Samples of a model don't tell their jobs' {' and '.join(_listed(found.lost))}: what "
-            "the machine has for those counts on this log only, not over the samples."
+            "the machine has for those counts on this log only, not over the samples; jobs of "
+            "samples that don't fit the machine are left out of them."
         )
     yield Notes(tuple(lines))
 
