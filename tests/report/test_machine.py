@@ -71,6 +71,7 @@ def test_weights_bring_the_rule_that_uses_them():
     made = report(fours(), weighted, policies=("fcfs", "easy"))
     page = to_markdown(made.document())
     assert "multifactor weights and the factors of queues aren't used" in page
+    assert "Simulated on the machine as described, with queues." in page
 
 
 def test_a_log_without_users_is_simulated_without_what_needs_them():

@@ -31,16 +31,21 @@ def site(**distances):
     ],
 )
 def test_the_nearest_or_easy_if_it_is_about_as_near(distances, policy, rivals):
-    found = choose_present(site(**distances))
+    found = choose_present(site(**distances), ())
     assert (found.policy, found.rivals) == (policy, rivals)
     nearest = min(distances.values()) == distances[policy.replace("+", "_")]
     assert ("nearest" in found.why) == nearest
 
 
 def test_what_is_asked_for_is_taken():
-    found = choose_present(site(fcfs=1, easy=2), "easy")
+    found = choose_present(site(fcfs=1, easy=2), (), "easy")
     assert (found.policy, found.why, found.rivals) == ("easy", "as asked for", ())
-    assert choose_present(None).policy is None
+
+
+def test_without_waits_it_is_easy_or_the_first():
+    assert choose_present(None, ("fcfs", "fcfs+easy")).policy == "fcfs+easy"
+    found = choose_present(None, ("spf", "fcfs"))
+    assert (found.policy, found.why) == ("spf", "as the first that was asked for")
 
 
 def test_one_present_rule_in_the_whole_report(log):

@@ -152,7 +152,7 @@ def ask(
         missing, "saturation", lambda: _saturation(log, machine, child(seeds, 0))
     )
     site = _or_missing(missing, "site", lambda: _site(log, machine, names, observed=observed))
-    chosen = choose_present(site, present)
+    chosen = choose_present(site, names, present)
     tell("policies and clocks", 0.2)
     settings = _or_missing(
         missing,
@@ -209,7 +209,7 @@ def _history(log: Workload, machine: Cluster) -> tuple[Schedule, bool]:
         jobs, _ = comparable_jobs(log, machine.procs)
         return Schedule.observed(jobs, Cluster(machine.procs)), True
     except SimulationError:
-        return simulate(log, _at_full_clock(machine), "easy", rng=0), False
+        return simulate(log, _at_rate_one(machine), "easy", rng=0), False
 
 
 def _groups(log: Workload, description: Description) -> UserGrouping:
@@ -232,10 +232,10 @@ def _site(
 ) -> SiteAdequacy:
     if not observed:
         raise SimulationError("the log doesn't say how long jobs waited")
-    return site_adequacy(log, policies, cluster=_at_full_clock(machine), rng=0)
+    return site_adequacy(log, policies, cluster=_at_rate_one(machine), rng=0)
 
 
-def _at_full_clock(machine: Cluster) -> Cluster:
+def _at_rate_one(machine: Cluster) -> Cluster:
     """Return the machine as the log's own run times are of it: at rate 1 throughout."""
     power = machine.power
     full = None if power is None else Power(power.busy[-1], power.idle[-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,27 +24,33 @@ class Present:
     Attributes
     ----------
     policy
-        Its name; None if it wasn't asked for and the log has no waits to go by.
+        Its name.
     why
         How it was chosen, in words.
     rivals
         Others that come about as near to the observed waits, the nearest first.
     """
 
-    policy: str | None
+    policy: str
     why: str
     rivals: tuple[str, ...] = ()
 
 
-def choose_present(site: SiteAdequacy | None, asked: str | None = None) -> Present:
+def choose_present(
+    site: SiteAdequacy | None, policies: Sequence[str], asked: str | None = None
+) -> Present:
     """Take the policy asked for; else the nearest to the observed waits, or EASY if about as near.
 
-    Nearness is P, the distance that the report's table of simulated and observed waits shows.
+    Nearness is P, the distance that the report's table of simulated and observed waits shows. With
+    no waits to go by it is EASY, or else the first of the policies.
     """
     if asked is not None:
         return Present(asked, "as asked for")
     if site is None:
-        return Present(None, "as it is the usual rule")
+        usual = _usual(policies)
+        if usual is None:
+            return Present(policies[0], "as the first that was asked for")
+        return Present(usual, "as it is the usual rule")
     apart = {name: one.P for name, one in site.results.items()}
     nearest = site.best
     near = [
@@ -51,9 +58,15 @@ def choose_present(site: SiteAdequacy | None, asked: str | None = None) -> Prese
         for one in sorted(apart, key=apart.__getitem__)
         if apart[one] <= (1 + NEAR) * apart[nearest]
     ]
-    chosen = next((name for name in near if Policy.parse(name) == Policy.parse(USUAL)), nearest)
+    chosen = _usual(near) or nearest
     rivals = tuple(name for name in near if name != chosen)
     if chosen == nearest:
         return Present(chosen, "as it comes nearest to what happened", rivals)
     why = "as it is the usual rule and comes about as near to what happened as any other"
     return Present(chosen, why, rivals)
+
+
+def _usual(policies: Sequence[str]) -> str | None:
+    """Return the one of them that is EASY, however it is written."""
+    easy = Policy.parse(USUAL)
+    return next((name for name in policies if Policy.parse(name) == easy), None)

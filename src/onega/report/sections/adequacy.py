@@ -73,8 +73,6 @@ def _site_blocks(answers: Answers) -> Iterator[Block]:
 def _present_note(answers: Answers) -> Iterator[str]:
     """Say which rule stands for the present one in this report, and which might as well."""
     present = answers.present
-    if present.policy is None:
-        return
     said = f"`{present.policy}` stands for the present rule in this report, {present.why}"
     if present.rivals:
         others = ", ".join(f"`{name}`" for name in present.rivals)

@@ -13,7 +13,7 @@ from onega.figures.schedule import compare_schedules
 from onega.pages import Block, Fact, Facts, Notes, Paragraph, Picture, Section, Table
 from onega.queueing.sentences import percent
 from onega.report.answers import Answers
-from onega.report.machine import as_told, described_parts, uses_weights
+from onega.report.machine import PARTS, as_told, described_parts, uses_weights
 from onega.report.sections.gain import against_observed, policy_facts
 from onega.report.settings import BY_WEIGHTS, SLOW, Settings
 
@@ -61,9 +61,13 @@ def _machine_notes(answers: Answers, found: Settings) -> Iterator[Notes]:
     parts = described_parts(answers.cluster)
     if not parts:
         return
-    lines = [f"Simulated on the machine as described, with {' and '.join(_listed(parts))}."]
-    weighed = [name for name in ("queues", "multifactor") if getattr(answers.cluster, name)]
-    if weighed and not uses_weights(found.policies):
+    weighed = answers.cluster.queues or answers.cluster.multifactor
+    weightless = bool(weighed) and not uses_weights(found.policies)
+    used = [one for one in parts if not (weightless and one == PARTS["multifactor"])]
+    lines = []
+    if used:
+        lines.append(f"Simulated on the machine as described, with {_listed(used)}.")
+    if weightless:
         lines.append(
             "None of these rules orders jobs by priority: multifactor weights and the factors of "
             f"queues aren't used; `{BY_WEIGHTS}` among --policies would use them."
@@ -75,16 +79,16 @@ def _machine_notes(answers: Answers, found: Settings) -> Iterator[Notes]:
         )
     if found.lost:
         lines.append(
-            f"Samples of a model don't tell their jobs' {' and '.join(_listed(found.lost))}: what "
+            f"Samples of a model don't tell their jobs' {_listed(found.lost)}: what "
             "the machine has for those counts on this log only, not over the samples; jobs of "
             "samples that don't fit the machine are left out of them."
         )
     yield Notes(tuple(lines))
 
 
-def _listed(words: Sequence[str]) -> tuple[str, ...]:
-    """Join all words but the last one by commas."""
-    return (", ".join(words[:-1]), words[-1]) if len(words) > 1 else tuple(words)
+def _listed(words: Sequence[str]) -> str:
+    """Join words by commas, the last one by "and"."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def _baseline_words(answers: Answers, found: Settings) -> str:
