@@ -170,3 +170,11 @@ def test_two_loads_have_two_names():
     keeps_up = facts["Does first come, first served keep up?"].meaning
     assert "over the whole log" in keeps_up
     assert "104 %" in keeps_up
+
+
+def test_simulations_that_fail_are_missed_on_the_first_screen():
+    """A short log whose jobs all run for an hour has no model to draw samples from."""
+    made = report(fours(days=5), 8, policies=("fcfs", "easy"))
+    assert "settings" in made.answers.missing
+    first = made.document().sections[0].blocks[0].text
+    assert "What other settings would give can't be told: markov-pair: all 120 jobs" in first

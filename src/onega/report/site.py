@@ -184,7 +184,8 @@ class SiteReport:
             said += [f"Under EASY the machine would be {busy}, and jobs would wait {wait}."]
         found = answers.settings
         if found is None:
-            return " ".join(said)
+            why = answers.missing["settings"]
+            return " ".join([*said, f"What other settings would give can't be told: {why}."])
         said += [*present_words(answers, found), *gain_words(answers, found)]
         if len(found.clocks) > 1:
             name = found.clocks[1]
