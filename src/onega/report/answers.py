@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from onega.comparison.adequacy.site import SiteAdequacy, site_adequacy
-from onega.core.errors import ExperimentError, ModelError, OnegaError, SimulationError
-from onega.core.machine.cluster import Cluster, Power
+from onega.core.errors import ExperimentError, ModelError, OnegaError, SimulationError, suggest
+from onega.core.machine.cluster import Cluster, Power, RateControl
 from onega.core.rng import Rng, child, seed_sequence
 from onega.core.schedule.common import comparable_jobs
 from onega.core.schedule.schedule import Schedule
@@ -22,8 +22,10 @@ from onega.models import MODELS
 from onega.models.base import WorkloadModel
 from onega.models.users.clusters import UserGrouping, group_users
 from onega.queueing.stability import Stability
+from onega.report.machine import as_told, runnable
 from onega.report.models import ModelAnswers, judge_models
-from onega.report.settings import POLICIES, REPLICATES, Settings, compare_settings
+from onega.report.present import Present, choose_present
+from onega.report.settings import REPLICATES, Settings, compare_settings, default_policies
 from onega.simulation.simulate import simulate
 from onega.traces.cleaning import clean
 from onega.traces.description import Description, describe
@@ -53,7 +55,7 @@ class Answers:
     log, cleaning
         The log after cleaning, and what that changed.
     cluster, machine_from
-        The machine, and where its size comes from.
+        The machine as described, and where its size comes from.
     description
         What the log says.
     history, observed
@@ -66,6 +68,8 @@ class Answers:
         Policies and clocks.
     site
         Observed waits against simulated ones.
+    present
+        Which policy stands for the present rule, and why.
     models
         Workload models against the log.
     missing
@@ -86,6 +90,7 @@ class Answers:
     saturation: Mapping[str, Stability]
     settings: Settings | None
     site: SiteAdequacy | None
+    present: Present
     models: ModelAnswers | None
     missing: Mapping[str, str]
     window: Window = WHOLE
@@ -109,7 +114,7 @@ def ask(
     node_watts: tuple[float, float] | None = None,
     window: str = "log",
     models: Mapping[str, WorkloadModel] | None = None,
-    policies: Sequence[str] = POLICIES,
+    policies: Sequence[str] | None = None,
     present: str | None = None,
     replicates: int = REPLICATES,
     seed: int = 1,
@@ -118,17 +123,27 @@ def ask(
     """Ask a log everything; see `onega.report.site.site_report`."""
     tell = on_step or (lambda _what, _share: None)
     machine, machine_from = _machine(given, cluster)
-    log, cleaning = clean(given.with_machine(machine.procs, given.meta.nodes))
+    names = tuple(policies or default_policies(machine))
+    if present is not None and present not in names:
+        raise ExperimentError(f"present rule {present}: {suggest(present, names)}")
+    nodes = sum(group.count for group in machine.nodes) or given.meta.nodes
+    # Jobs that are wider than the machine go last: they are what proves its size wrong.
+    counted, cleaning = clean(given.with_machine(machine.procs, nodes), skip=("too_wide",))
+    log, wide = clean(counted)
+    described, machine = machine, as_told(machine, log)
+    log, unfit = runnable(log, machine)
+    cleaning += wide + unfit
     if len(log) < 2:
-        raise ExperimentError("a report needs at least two jobs that ran; cleaning left fewer")
+        why = "".join(f"; {one}" for one in cleaning)
+        raise ExperimentError(
+            f"a report needs at least two jobs that ran; cleaning left fewer{why}"
+        )
     missing: dict[str, str] = {}
     seeds = seed_sequence(seed)
     tell("describing", 0.0)
     measured_over = Window.of(window, log)
     description = describe(log, window=measured_over)
-    # Cleaning drops jobs that are wider than the machine, and with them what proves its size wrong.
-    wrong = size_warning(given, machine.procs)
-    description = replace(description, size_warning=wrong)
+    description = replace(description, size_warning=size_warning(counted, machine.procs))
     history, observed = _history(log, machine)
     grouping = _or_missing(missing, "grouping", lambda: _groups(log, description))
     tell("stability", 0.1)
@@ -136,7 +151,8 @@ def ask(
     saturation = _or_missing(
         missing, "saturation", lambda: _saturation(log, machine, child(seeds, 0))
     )
-    site = _or_missing(missing, "site", lambda: _site(log, machine, policies, observed=observed))
+    site = _or_missing(missing, "site", lambda: _site(log, machine, names, observed=observed))
+    chosen = choose_present(site, names, present)
     tell("policies and clocks", 0.2)
     settings = _or_missing(
         missing,
@@ -144,8 +160,8 @@ def ask(
         lambda: compare_settings(
             log,
             machine,
-            policies,
-            present=present or _present(site),
+            names,
+            present=chosen.policy,
             power=power,
             node_watts=node_watts,
             window=measured_over,
@@ -158,8 +174,8 @@ def ask(
     fitted = _or_missing(missing, "models", lambda: _models(log, machine, models, child(seeds, 2)))
     tell("drawing", 0.9)
     return Answers(
-        log, cleaning, machine, machine_from, description, history, observed, grouping, stable,
-        saturation or {}, settings, site, fitted, missing,
+        log, cleaning, described, machine_from, description, history, observed, grouping, stable,
+        saturation or {}, settings, site, chosen, fitted, missing,
         measured_over,
     )  # fmt: skip
 
@@ -193,7 +209,7 @@ def _history(log: Workload, machine: Cluster) -> tuple[Schedule, bool]:
         jobs, _ = comparable_jobs(log, machine.procs)
         return Schedule.observed(jobs, Cluster(machine.procs)), True
     except SimulationError:
-        return simulate(log, machine.procs, "easy"), False
+        return simulate(log, _at_rate_one(machine), "easy", rng=0), False
 
 
 def _groups(log: Workload, description: Description) -> UserGrouping:
@@ -216,15 +232,14 @@ def _site(
 ) -> SiteAdequacy:
     if not observed:
         raise SimulationError("the log doesn't say how long jobs waited")
-    return site_adequacy(log, policies, procs=machine.procs)
+    return site_adequacy(log, policies, cluster=_at_rate_one(machine), rng=0)
 
 
-def _present(site: SiteAdequacy | None) -> str | None:
-    """Return the policy that stands for today's: the nearest, if it explains which jobs waited."""
-    if site is None:
-        return None
-    explains = site.results[site.best].summary()["skill"] > 0
-    return site.best if explains or "easy" not in site.results else "easy"
+def _at_rate_one(machine: Cluster) -> Cluster:
+    """Return the machine as the log's own run times are of it: at rate 1 throughout."""
+    power = machine.power
+    full = None if power is None else Power(power.busy[-1], power.idle[-1])
+    return replace(machine, rates=RateControl(), power=full)
 
 
 def _models(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from onega.core.intervals import Interval
 from onega.core.machine.assumed import assumed_power
 from onega.core.machine.cluster import Cluster, Power, RateControl
-from onega.core.policy import Policy
+from onega.core.policy import MULTIFACTOR, Policy
 from onega.core.rng import Rng, child, seed_sequence
 from onega.core.schedule.measures import machine_measures
 from onega.core.schedule.schedule import Schedule
@@ -24,10 +24,20 @@ from onega.experiment.replicates.replicates import Replicates, collect
 from onega.experiment.replicates.resampling import FEWEST_WEEKS, WEEK
 from onega.experiment.replicates.runs import Case, Experiment
 from onega.models import MODELS
+from onega.report.machine import as_told, lost_in, runnable
 from onega.simulation.simulate import simulate
 
 POLICIES: Final = ("fcfs", "easy", "spf+easy", "conservative")
 """What is compared if nothing else is asked for."""
+
+BY_WEIGHTS: Final = f"{MULTIFACTOR}+easy"
+"""What is compared too if the machine's description has weights for it."""
+
+
+def default_policies(cluster: Cluster) -> tuple[str, ...]:
+    """Return what is compared on a machine if nothing else is asked for."""
+    return POLICIES if cluster.multifactor is None else (*POLICIES, BY_WEIGHTS)
+
 
 MEASURES: Final = tuple(
     Measure.parse(text)
@@ -75,6 +85,8 @@ class Settings:
     counted
         The jobs of the log over which means are taken: those with an observed wait, so that both
         sides are of the same; None for all.
+    lost
+        What the log tells of its jobs and samples of a model don't, where replicates are such.
     """
 
     replicates: Replicates
@@ -86,6 +98,7 @@ class Settings:
     power_words: str = ""
     window: Window = WHOLE
     counted: npt.NDArray[np.bool_] | None = None
+    lost: tuple[str, ...] = ()
 
     @property
     def replicated(self) -> str:
@@ -158,20 +171,27 @@ class Settings:
         """The policy with the least mean wait over the replicates."""
         return min(self.policies, key=lambda one: self.interval("mean(wait)", one).mean)
 
-    def shorter(self, policy: str) -> Interval:
-        """Seconds by which the mean wait is shorter than under the present policy, paired."""
-        apart = self.difference("mean(wait)", policy, self.present)
+    def shorter(self, policy: str, than: str | None = None) -> Interval:
+        """Seconds by which the mean wait is shorter than under another policy (present), paired."""
+        apart = self.difference("mean(wait)", policy, than or self.present)
         return Interval(-apart.mean, -apart.high, -apart.low, apart.level, apart.count)
 
-    def surely_better(self, policy: str) -> bool:
-        """Whether the mean wait is shorter than under the present policy in the whole range."""
-        return self.shorter(policy).low > 0
+    def share_gained(self, policy: str, than: str | None = None) -> float:
+        """Share by which the mean wait over the replicates is below another policy's (present)."""
+        less, wait = (
+            self.interval("mean(wait)", name).mean for name in (policy, than or self.present)
+        )
+        return 1 - less / wait if wait > 0 else 0.0
+
+    def surely_better(self, policy: str, than: str | None = None) -> bool:
+        """Whether the mean wait is shorter than under another policy (present) in all the range."""
+        return self.shorter(policy, than).low > 0
 
 
 def compare_settings(
     log: Workload,
     cluster: Cluster,
-    policies: Sequence[str] = POLICIES,
+    policies: Sequence[str] | None = None,
     *,
     present: str | None = None,
     power: Power | None = None,
@@ -188,9 +208,10 @@ def compare_settings(
     log
         Jobs that can be simulated.
     cluster
-        The machine. Its own rate control, if it has one, is compared in place of ours.
+        The machine, with all that is described of it. Its own rate control, if it has one, is
+        compared in place of ours.
     policies
-        At the full clock, the highest of the machine's rates.
+        At the full clock, the highest of the machine's rates; `default_policies` by default.
     present
         What the others, and slower clocks, are compared with: the policy that stands for today's;
         EASY if it isn't said.
@@ -215,15 +236,17 @@ def compare_settings(
     guess, words = assumed_power(cluster.procs, log.meta.nodes, node_watts)
     watts = known or guess
     full = RateControl(rates=cluster.rates.rates[-1:])
-    machine = Cluster(cluster.procs, full, Power(watts.busy[-1], watts.idle[-1]))
-    names = list(dict.fromkeys(policies))
+    machine = replace(cluster, rates=full, power=Power(watts.busy[-1], watts.idle[-1]))
+    names = list(dict.fromkeys(policies or default_policies(cluster)))
     wanted = str(Policy.parse(present or "easy"))
     base = next((one for one in names if str(Policy.parse(one)) == wanted), names[0])
     low, high = _thresholds(log, machine, base)
     cases = [Case(name, machine, Policy.parse(name)) for name in names]
     cases += _clock_cases(cluster, watts, base, (low, high))
-    draws = _draws(log, rng)
-    experiment = Experiment(draws, tuple(cases), MEASURES)
+    draws = _draws(log, machine, rng)
+    first = log if draws.resampled else draws.workload(0)
+    tried = (replace(case, cluster=as_told(case.cluster, first)) for case in cases)
+    experiment = Experiment(draws, tuple(tried), MEASURES)
 
     def tell(done: int) -> None:
         if progress is not None:
@@ -242,6 +265,7 @@ def compare_settings(
         words if known is None else "",
         Window.of(window, log),
         _counted(log),
+        lost_in(first, log),
     )
 
 
@@ -251,12 +275,19 @@ def _counted(log: Workload) -> npt.NDArray[np.bool_] | None:
     return known if known.any() and not known.all() else None
 
 
-def _draws(log: Workload, rng: Rng) -> Draws:
-    """Resample the log's weeks; draw from a model of it if it has too few."""
+def _draws(log: Workload, machine: Cluster, rng: Rng) -> Draws:
+    """Resample the log's weeks; draw from a model of it, what can run, if it has too few."""
     if log.span >= FEWEST_WEEKS * WEEK:
         return make_draws(log, resample="weeks", rng=rng)
     model = MODELS[SHORT_LOG_MODEL].fit(log, rng=child(rng, 0))
-    return make_draws(model, jobs=len(log), rng=child(rng, 1))
+    if machine.is_plain:
+        return make_draws(model, jobs=len(log), rng=child(rng, 1))
+
+    def markov_pair(stream: np.random.Generator) -> Workload:
+        sample = model.sample(len(log), rng=stream, cluster=machine)
+        return runnable(sample, as_told(machine, sample))[0]
+
+    return make_draws(markov_pair, rng=child(rng, 1))
 
 
 def _thresholds(log: Workload, machine: Cluster, policy: str) -> tuple[float, float]:
@@ -273,7 +304,8 @@ def _thresholds(log: Workload, machine: Cluster, policy: str) -> tuple[float, fl
     counted = np.minimum(run.work, known)
     idle = run.jobs["response"].to_numpy() - run.jobs["service"].to_numpy()
     served = counted * (known - counted / 2) / machine.rates.rates[0]
-    work = float((known * idle + served).sum() / run.summary()["makespan"])
+    # Jobs that never ran, on a machine whose nodes fail, count for nothing.
+    work = float(np.nansum(known * idle + served) / run.summary()["makespan"])
     return work / 2, work
 
 
@@ -282,17 +314,19 @@ def _clock_cases(
 ) -> list[Case]:
     rule = Policy.parse(policy)
     if cluster.rates.kind != "none":
-        own = Cluster(cluster.procs, cluster.rates, power)
+        own = replace(cluster, power=power)
         return [Case(f"{policy}, the machine's own rate control", own, rule)]
     if len(power.busy) != 2:
         return []
     control = RateControl("workload", rates=(SLOW, 1.0), k_low=thresholds[0], k_high=thresholds[1])
     slow = RateControl(rates=(SLOW,))
     return [
-        Case(f"{policy}, slow clock at low load", Cluster(cluster.procs, control, power), rule),
+        Case(
+            f"{policy}, slow clock at low load", replace(cluster, rates=control, power=power), rule
+        ),
         Case(
             f"{policy}, slow clock always",
-            Cluster(cluster.procs, slow, Power(power.busy[0], power.idle[0])),
+            replace(cluster, rates=slow, power=Power(power.busy[0], power.idle[0])),
             rule,
         ),
     ]

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from onega import __version__
 from onega.core.machine.cluster import Cluster, Power
-from onega.core.policy import Policy
 from onega.core.renamed import renamed
-from onega.core.units import humanise_seconds, overfull
+from onega.core.units import count_of, humanise_seconds, overfull
+from onega.core.workload.report import Finding
 from onega.core.workload.workload import Workload
 from onega.models.base import WorkloadModel
 from onega.pages import Block, Document, Fact, Facts, Notes, Paragraph, Section
 from onega.queueing.sentences import percent
 from onega.report.answers import Answers, OnStep, ask
+from onega.report.machine import described_parts
 from onega.report.sections.adequacy import adequacy_section
 from onega.report.sections.capacity import capacity_section, keeps_up_fact
-from onega.report.sections.load import load_section, people_section, time_section
-from onega.report.sections.settings import (
+from onega.report.sections.gain import (
     against_observed,
-    clock_facts,
+    gain_words,
     policy_facts,
-    settings_section,
+    present_words,
+    trust_fact,
 )
-from onega.report.settings import POLICIES, REPLICATES, Settings
-
-OPTIMISTIC: Final = 0.8
-"""Simulated waits below this share of the observed ones are called optimistic."""
+from onega.report.sections.load import load_section, people_section, time_section
+from onega.report.sections.settings import clock_facts, settings_section
+from onega.report.settings import REPLICATES
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,8 @@ class SiteReport:
         load = answers.description.load
         subtitle = f"{load.jobs:,} jobs on {answers.cluster.procs:,} processors"
         if load.start is not None and load.end is not None:
-            subtitle += f", {load.start:%Y-%m-%d} to {load.end:%Y-%m-%d}"
+            days = dict.fromkeys(f"{moment:%Y-%m-%d}" for moment in (load.start, load.end))
+            subtitle += f", {' to '.join(days)}"
         return Document(
             self.title,
             f"{subtitle}. What its load is, how full it is, and what other settings would give.",
@@ -95,8 +96,9 @@ class SiteReport:
         """Answer first, then warn of what makes answers mislead."""
         yield Paragraph(self._verdict())
         yield Facts(tuple(self._short()))
-        if self.answers.description.warnings:
-            yield Notes(self.answers.description.warnings)
+        warnings = [*_left_out(self._findings()), *self.answers.description.warnings]
+        if warnings:
+            yield Notes(tuple(warnings))
 
     def summary(self) -> dict[str, Any]:
         """Return the report's figures in one flat dictionary."""
@@ -106,6 +108,7 @@ class SiteReport:
             "source": self.source,
             "jobs": load.jobs,
             "procs": answers.cluster.procs,
+            "described": list(described_parts(answers.cluster)),
             "users": load.users,
             "offered_load": load.offered_load,
             "utilisation": history["utilisation"],
@@ -131,12 +134,18 @@ class SiteReport:
         found = self.answers.settings
         if found is None:
             return {}
+        present = self.answers.present
         flat: dict[str, Any] = {
             "best_policy": found.best,
             "present_policy": found.present,
             "present_against_observed": against_observed(self.answers),
+            "present_why": present.why,
+            "present_rivals": list(present.rivals),
+            "gained_share": found.share_gained(found.best),
             "replicates": len(found.replicates),
         }
+        for name in present.rivals:
+            flat[f"gained_share_against_{name}"] = found.share_gained(found.best, name)
         for name in (*found.policies, *found.clocks[1:]):
             for measure in ("mean(wait)", "p95(wait)", "energy"):
                 key = f"{name}_{measure.replace('(', '_').rstrip(')')}"
@@ -175,8 +184,9 @@ class SiteReport:
             said += [f"Under EASY the machine would be {busy}, and jobs would wait {wait}."]
         found = answers.settings
         if found is None:
-            return " ".join(said)
-        said += [*self._present_words(found), self._gain_words(found)]
+            why = answers.missing["settings"]
+            return " ".join([*said, f"What other settings would give can't be told: {why}."])
+        said += [*present_words(answers, found), *gain_words(answers, found)]
         if len(found.clocks) > 1:
             name = found.clocks[1]
             saved, later = found.saved(name).mean, found.later(name).mean
@@ -186,39 +196,6 @@ class SiteReport:
                 f"{found.replicated}."
             )
         return " ".join(said)
-
-    def _present_words(self, found: Settings) -> Iterator[str]:
-        """Say how far the simulated present rule is from what was observed."""
-        times = against_observed(self.answers)
-        if times is None:
-            return
-        rule, wait = Policy.parse(found.present).words, found.value("mean(wait)", found.present)
-        said = f"In the simulation “{rule}” stands for the present rule"
-        if self.answers.site is not None and found.present == self.answers.site.best:
-            said += ", as it comes nearest to what happened"
-        said += f": its mean wait is {humanise_seconds(wait)}, {times:.2g} times the observed one."
-        if times < OPTIMISTIC:
-            said += (
-                " The simulation is optimistic, as much that holds up real jobs isn't in it: what "
-                "follows compares simulations with each other, never with what happened."
-            )
-        yield said
-
-    def _gain_words(self, found: Settings) -> str:
-        """Say what another rule would change against the simulated present one."""
-        if found.best == found.present:
-            return "None of the other rules simulated has a shorter mean wait."
-        gain, rule = found.shorter(found.best), Policy.parse(found.best).words
-        low, high = humanise_seconds(gain.low), humanise_seconds(gain.high)
-        if not found.surely_better(found.best):
-            return (
-                f"Against it, “{rule}” has the shortest mean wait, but over {found.replicated} the "
-                f"gain ranges from {low} to {high}: it may be chance."
-            )
-        return (
-            f"Against it, “{rule}” would shorten the mean wait by {humanise_seconds(gain.mean)} on "
-            f"average over {found.replicated} ({low} to {high})."
-        )
 
     def _short(self) -> Iterator[Fact]:
         answers = self.answers
@@ -239,17 +216,14 @@ class SiteReport:
         if answers.stability is not None and answers.stability.offered_load is not None:
             yield keeps_up_fact(answers.stability)
         if answers.settings is not None:
-            yield next(policy_facts(answers.settings))
+            yield next(policy_facts(answers, answers.settings))
             yield from list(clock_facts(answers.settings))[:1]
-        times = against_observed(answers)
-        if times is not None and answers.settings is not None:
-            rule = Policy.parse(answers.settings.present).words
-            yield Fact(
-                "How far to trust this",
-                f"× {times:.2f}",
-                f"is the mean wait of the simulated present rule ({rule}) against the observed "
-                "one. Compare simulations with each other, not with what happened.",
-            )
+        yield from trust_fact(answers)
+
+    def _findings(self) -> Iterator[Finding]:
+        """Return what reading and cleaning changed or left out."""
+        yield from self.answers.log.meta.report
+        yield from self.answers.cleaning
 
     def _made(self) -> Iterator[Block]:
         answers = self.answers
@@ -261,6 +235,13 @@ class SiteReport:
         if answers.settings is not None:
             lines += [f"Settings: {line}." for line in answers.settings.replicates.provenance]
         yield Notes(tuple(lines))
+
+
+def _left_out(findings: Iterable[Finding]) -> Iterator[str]:
+    """Say which rows of the log the report doesn't count, and why."""
+    for one in findings:
+        if one.action == "dropped":
+            yield f"Not counted here: {count_of(one.count, 'row')} of the log ({one.why})."
 
 
 def _article(setting: str) -> str:
@@ -276,7 +257,7 @@ def site_report(
     power: Power | None = None,
     node_watts: tuple[float, float] | None = None,
     window: str = "log",
-    policies: Sequence[str] = POLICIES,
+    policies: Sequence[str] | None = None,
     present: str | None = None,
     replicates: int = REPLICATES,
     rng: int = 1,
@@ -295,7 +276,8 @@ def site_report(
     models
         Workload models by name; one is fitted if none is given.
     cluster
-        The machine: its processors and rate control; the log's size by default.
+        The machine, with all that is described of it: simulations run on it. By default as many
+        processors as the log says.
     power
         Watts of a processor at the slow and at the full clock; assumed if nothing is given.
     node_watts
@@ -304,10 +286,11 @@ def site_report(
         Over what time the machine is measured: ``"log"``, ``"whole"`` or ``"START..END"``
         (docs/measures.md).
     policies
-        What is compared.
+        What is compared; `onega.report.settings.default_policies` by default.
     present
-        The one of them that stands for the present rule, which others are compared with; the one
-        whose simulation is nearest to the observed waits by default, EASY where there are none.
+        The one of them that stands for the present rule, which others are compared with. By default
+        the one whose simulation is nearest to the observed waits; EASY where it is about as near
+        (`onega.report.present`), and where there are none.
     replicates
         Resamples of the log's weeks behind every interval.
     rng

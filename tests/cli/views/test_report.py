@@ -95,3 +95,35 @@ def test_a_log_that_is_not_there(run):
     code, _, err = run("nowhere.swf")
     assert code == 2
     assert "nowhere.swf" in err
+
+
+def test_a_cluster_file_is_simulated_and_says_the_size(run, log, tmp_path):
+    trace, machine = tmp_path / "unsized.swf", tmp_path / "nodes.toml"
+    onega.write(onega.Workload(log.table, onega.Meta(source="unsized.swf")), trace)
+    machine.write_text(
+        "[[nodes]]\ncount = 16\nprocs = 4\n[[queues]]\nname = 'normal'\ndefault = true\n"
+        "[multifactor]\nfair_share = 5\n[power]\nbusy = [150, 250]\nidle = [80, 90]\n"
+    )
+    page = tmp_path / "r.md"
+    code, out, _ = run(trace, "--cluster", machine, "-o", page, "--json", *QUICK[2:])
+    assert code == 0
+    found = json.loads(out)
+    assert found["procs"] == 64
+    assert found["described"] == ["nodes", "queues", "multifactor weights"]
+    assert found["multifactor+easy_mean_wait"] >= 0
+    assert "priorities, fair share and limits per user or queue" not in page.read_text("utf-8")
+    code, _, err = run(trace, "--cluster", machine, "--procs", "60", *QUICK)
+    assert code == 2
+    assert "the nodes have 64 processors together, the machine 60" in err
+
+
+def test_what_is_left_out_is_said_on_stderr(run, log, tmp_path):
+    trace = tmp_path / "twice.csv"
+    onega.write(log, trace)
+    lines = trace.read_text("utf-8").splitlines()
+    trace.write_text("\n".join([*lines, *lines[1:4], ""]), "utf-8")
+    code, _, err = run(trace, "-o", tmp_path / "r.md", "--procs", "64", *QUICK)
+    assert code == 0
+    assert "dropped 3: rows that repeat an earlier one in every column" in err
+    assert "kB; its figures are in HTML only" in err
+    assert "0.0 MB" not in err

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from onega.cli.console import emit, progress, remark
+from onega.cli.console import emit, progress, remark, remark_report
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
@@ -17,7 +17,7 @@ from onega.cli.options import (
     names_in,
     option,
 )
-from onega.core.errors import ExperimentError, suggest
+from onega.core.errors import ExperimentError, MachineError, SimulationError, suggest
 
 if TYPE_CHECKING:
     from onega.core.machine.cluster import Cluster, Power
@@ -47,7 +47,7 @@ def report(
     procs: ProcsOption = None,
     cluster: Annotated[
         Path | None,
-        option("--cluster", "TOML", "The machine: power, rate control, size."),
+        option("--cluster", "TOML", "The machine: nodes, queues, power, …, as simulate has it."),
     ] = None,
     node_watts: Annotated[
         str | None,
@@ -58,14 +58,21 @@ def report(
     ] = None,
     window: WindowOption = "log",
     policies: Annotated[
-        str, option("--policies", "P,Q,…", "Policies to compare.")
-    ] = "fcfs,easy,spf+easy,conservative",
+        str | None,
+        option(
+            "--policies",
+            "P,Q,…",
+            "Policies to compare; fcfs,easy,spf+easy,conservative, and multifactor+easy if the "
+            "cluster file has its weights.",
+        ),
+    ] = None,
     present: Annotated[
         str | None,
         option(
             "--present",
             "P",
-            "Which of them stands for today's rule; the one nearest to the observed waits.",
+            "Which of them stands for today's rule; by default the one nearest to the observed "
+            "waits, easy where it is about as near.",
         ),
     ] = None,
     replicates: Annotated[
@@ -87,11 +94,9 @@ def report(
     kind = _format(format, output)
     if json and kind == "md" and output is None:
         raise ExperimentError("--json and Markdown can't share the screen; give -o FILE.md")
-    names = names_in(policies)
-    for name in names:
+    names = None if policies is None else names_in(policies)
+    for name in names or ():
         Policy.parse(name)  # refuse a misspelt one before reading
-    if present is not None and present not in names:
-        raise ExperimentError(f"--present {present}: {suggest(present, names)}")
     watts = None if node_watts is None else _watts(node_watts)
     given = {path.stem: load(path) for path in models or ()}
     log = reading.read(trace, procs=procs)
@@ -112,6 +117,7 @@ def report(
             rng=seed,
             on_step=lambda _what, share: done(share),
         )
+    remark_report(made.answers.cleaning, trace)
     _write(made, output, kind)
     emit(made, json=json)
 
@@ -146,18 +152,22 @@ def _machine(
     """Return the machine and its power as the file says; None: what the log says."""
     if path is None:
         return procs, None
-    from onega.core.machine.cluster import Cluster, Power, RateControl
+    from onega.core.machine.cluster import Power
+    from onega.core.machine.settings.making import make_cluster, with_size
     from onega.core.machine.settings.reading import read_settings
 
     settings = read_settings(path)
-    size = procs or settings.get("procs") or log.meta.procs
-    if size is None:
-        raise ExperimentError(f"{path}: how many processors? write procs = N, or give --procs N")
+    if procs is not None:
+        settings["procs"] = procs
     power = Power(**settings["power"]) if "power" in settings else None
-    control = settings.get("rate_control")
-    if control is None:
-        return Cluster(size), power
-    return Cluster(size, RateControl(**control), power), power
+    if power is not None and "rate_control" not in settings:
+        # Watts at two clocks are for the clocks that are compared: the machine's own is the full.
+        settings["power"] = {"busy": power.busy[-1], "idle": power.idle[-1]}
+    try:
+        sized = with_size(settings, log.meta.procs, "write procs = N, or give --procs N")
+        return make_cluster(sized), power
+    except SimulationError as error:
+        raise MachineError(f"{path}: {error}") from None
 
 
 def _write(made: SiteReport, output: Path | None, kind: str) -> None:
@@ -168,6 +178,8 @@ def _write(made: SiteReport, output: Path | None, kind: str) -> None:
         print(to_markdown(document), end="")
         return
     path = write_document(document, output or Path("report.html"), kind)
-    size = path.stat().st_size / 1e6
-    figures = len(list(document.pictures()))
-    remark(f"the report is {path} ({figures} figures, {size:.1f} MB, works offline)")
+    figures, size = len(list(document.pictures())), path.stat().st_size
+    if kind == "md":
+        remark(f"the report is {path} (text, {size / 1e3:.0f} kB; its figures are in HTML only)")
+    else:
+        remark(f"the report is {path} ({figures} figures, {size / 1e6:.1f} MB, works offline)")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onega.core.units import humanise_seconds
+from onega.core.units import humanise_seconds, percent
 from onega.pages import Block, Notes, Paragraph, Picture, Section, Table
 from onega.report.answers import Answers
+from onega.report.machine import described_parts
 from onega.report.models import SAMPLES
+from onega.report.present import NEAR
 
 POINTS = 3000
 """Jobs in the figure that draws them one by one."""
@@ -54,7 +56,7 @@ def _site_blocks(answers: Answers) -> Iterator[Block]:
                "distance of distributions")  # fmt: skip
     note = "The last column is the Kolmogorov–Smirnov distance of all waits: 0 alike, 1 apart."
     yield Table("The simulator against what happened", columns, tuple(rows), note)
-    yield Notes((site.sentence(),))
+    yield Notes((site.sentence(), *_present_note(answers)))
     yield Picture(
         "adequacy-distribution",
         site.plot("distribution"),
@@ -66,6 +68,25 @@ def _site_blocks(answers: Answers) -> Iterator[Block]:
         site.plot("waits", points=POINTS),
         meaning="Every point is a job; on the dashed line it waited as long as it really did.",
     )
+
+
+def _present_note(answers: Answers) -> Iterator[str]:
+    """Say which rule stands for the present one in this report, and which might as well."""
+    present = answers.present
+    said = f"`{present.policy}` stands for the present rule in this report, {present.why}"
+    if present.rivals:
+        others = ", ".join(f"`{name}`" for name in present.rivals)
+        said += f"; about as near (P within {percent(NEAR)} of the nearest): {others}"
+    yield f"{said}."
+
+
+def _plainly(answers: Answers) -> str:
+    """Say what of the machine's description isn't in the simulation of models."""
+    parts = described_parts(answers.cluster)
+    if not parts:
+        return ""
+    procs = f"{answers.cluster.procs:,} equal processors"
+    return f" Both run on {procs} here; left out of it: {', '.join(parts)}."
 
 
 def _model_blocks(answers: Answers) -> Iterator[Block]:
@@ -80,7 +101,7 @@ def _model_blocks(answers: Answers) -> Iterator[Block]:
         f"log is too short for. Its adequacy: {SAMPLES} samples as long as the log beside it. KS "
         "is the largest distance between distribution functions (0 alike, 1 apart); the area is "
         "the processor time of all jobs; and EASY should make people wait as long on the model's "
-        "jobs as on the log's."
+        f"jobs as on the log's.{_plainly(answers)}"
     )
     rows = []
     summary = found.comparison.summary()

@@ -9,6 +9,7 @@ from onega.core.units import humanise_seconds, overfull
 from onega.pages import Block, Fact, Facts, Notes, Paragraph, Picture, Section, Table
 from onega.queueing.sentences import percent, verdict_sentence
 from onega.report.answers import Answers
+from onega.report.machine import described_parts
 
 if TYPE_CHECKING:
     from onega.queueing.stability import Stability
@@ -21,12 +22,18 @@ def capacity_section(answers: Answers) -> Section:
     if answers.stability is None:
         why = answers.missing.get("stability", "unknown")
         return Section("capacity", "How stable and how full", (Paragraph(f"Not known: {why}."),))
+    words = (
+        "A job that needs many processors at once leaves some idle while it waits for them, so "
+        "a machine can be too small although it is never full. The queue stays finite if what "
+        "is asked for is less than what can be used."
+    )
+    if described_parts(answers.cluster):
+        words += (
+            f" This section takes the machine as {answers.cluster.procs:,} equal processors; left "
+            f"out of it: {', '.join(described_parts(answers.cluster))}."
+        )
     blocks: list[Block] = [
-        Paragraph(
-            "A job that needs many processors at once leaves some idle while it waits for them, so "
-            "a machine can be too small although it is never full. The queue stays finite if what "
-            "is asked for is less than what can be used."
-        ),
+        Paragraph(words),
         Facts(tuple(_facts(answers))),
     ]
     if answers.saturation:
@@ -56,7 +63,16 @@ def keeps_up_fact(found: Stability) -> Fact:
     """Say first whether the machine keeps up, and why."""
     answer, _, reason = verdict_sentence(found, brief=True).partition(": ")
     label = "Does first come, first served keep up?"
-    return Fact(label, answer, reason[:1].upper() + reason[1:])
+    return Fact(label, answer, f"{reason[:1].upper()}{reason[1:]}{_once_filled(found)}")
+
+
+def _once_filled(found: Stability) -> str:
+    """Say over what the share asked for is taken, if the filled machine was asked for another."""
+    load, peak = found.offered_load, found.window_load
+    told = found.verdict.basis == "window"
+    if told or load is None or peak is None or percent(load) == percent(peak):
+        return ""
+    return f" That is over the whole log; from when the machine had filled it is {percent(peak)}."
 
 
 def _facts(answers: Answers) -> Iterator[Fact]:
@@ -72,20 +88,22 @@ def _facts(answers: Answers) -> Iterator[Fact]:
             f"{found.procs:,}.",
         )
     if found.offered_load is not None and "easy" in answers.saturation:
-        peak = max(found.offered_load, found.window_load or 0.0)
-        yield _room_left(peak, answers.saturation["easy"].utilisation_at_limit)
+        yield _room_left(found, answers.saturation["easy"].utilisation_at_limit)
 
 
-def _room_left(load: float, limit: float) -> Fact:
+def _room_left(found: Stability, limit: float) -> Fact:
+    load = found.peak_load
+    assert load is not None
     asked, usable = f"{100 * load:.1f} %", f"{100 * limit:.1f} %"
+    over = "over the whole log" if load == found.offered_load else "once the machine had filled"
     if load >= limit:
-        meaning = f"EASY can use {usable} of the machine, and {asked} is asked for."
+        meaning = f"EASY can use {usable} of the machine, and {asked} is asked for {over}."
         return Fact("Room left under EASY", "None", meaning)
     return Fact(
         "Room left under EASY",
         percent(limit / load - 1),
         f"more work of the same kind could come before the queue never empties: EASY can use "
-        f"{usable} of the machine, {asked} is asked for.",
+        f"{usable} of the machine, {asked} is asked for {over}.",
     )
 
 

@@ -51,14 +51,18 @@ def _load_facts(answers: Answers) -> Iterator[Fact]:
         yield Fact(
             "Asked for",
             percent(load.window_offered_load),
-            f"of the machine's processor time, {load.window_words} ({load.window.meaning}). Above "
-            "100 % queues must grow.",
+            f"of the machine's processor time, {load.window_words} ({load.window.meaning})"
+            f"{_of_all(answers)}. Above 100 % queues must grow.",
         )
-    days = max(load.span / 86400, 1e-9)
+    hours, days = load.area / 3600, load.span / 86400
+    daily = ""
+    if days >= 1:
+        daily = (
+            f": {quantity(hours / days)} processor-hours and "
+            f"{quantity(load.usable / days)} jobs a day"
+        )
     yield Fact(
-        "Work, in processor-hours",
-        f"{load.area / 3600:,.0f}",
-        f"in {load.usable:,} jobs that ran, {quantity(load.usable / days)} a day.",
+        "Work, in processor-hours", f"{hours:,.0f}", f"in {load.usable:,} jobs that ran{daily}."
     )
     if description.runtime is not None:
         yield Fact(
@@ -83,6 +87,17 @@ def _load_facts(answers: Answers) -> Iterator[Fact]:
             "of the time that its user asked for is what the median job ran; "
             f"{percent(estimates.over_jobs or 0.0)} ran longer than asked for.",
         )
+
+
+def _of_all(answers: Answers) -> str:
+    """Say what is asked for over the whole log, if that is another number."""
+    load = answers.description.load
+    if load.offered_load is None or load.window.kind == "whole":
+        return ""
+    over_all = percent(load.offered_load)
+    if over_all == percent(load.window_offered_load):
+        return ""
+    return f"; over the whole log, first to last submission, it is {over_all}"
 
 
 def people_section(answers: Answers) -> Section:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from onega.core.intervals import Interval
 from onega.core.policy import Policy
@@ -13,7 +13,9 @@ from onega.figures.schedule import compare_schedules
 from onega.pages import Block, Fact, Facts, Notes, Paragraph, Picture, Section, Table
 from onega.queueing.sentences import percent
 from onega.report.answers import Answers
-from onega.report.settings import SLOW, Settings
+from onega.report.machine import PARTS, as_told, described_parts, uses_weights
+from onega.report.sections.gain import against_observed, policy_facts
+from onega.report.settings import BY_WEIGHTS, SLOW, Settings
 
 TITLE = "What other settings would give"
 
@@ -26,7 +28,8 @@ def settings_section(answers: Answers) -> Section:
         return Section("settings", TITLE, (Paragraph(f"Not simulated: {why}."),))
     blocks: list[Block] = [
         Paragraph(_baseline_words(answers, found)),
-        Facts(tuple(policy_facts(found))),
+        *_machine_notes(answers, found),
+        Facts(tuple(policy_facts(answers, found))),
         _log_table(answers, found),
         _replicates_table(found),
         Notes(tuple(f"`{name}`: {_words(name)}." for name in found.policies)),
@@ -53,12 +56,47 @@ def _words(name: str) -> str:
     return Policy.parse(name).words
 
 
+def _machine_notes(answers: Answers, found: Settings) -> Iterator[Notes]:
+    """Say what of the machine's description is simulated, and what of it isn't used."""
+    parts = described_parts(answers.cluster)
+    if not parts:
+        return
+    weighed = answers.cluster.queues or answers.cluster.multifactor
+    weightless = bool(weighed) and not uses_weights(found.policies)
+    used = [one for one in parts if not (weightless and one == PARTS["multifactor"])]
+    lines = []
+    if used:
+        lines.append(f"Simulated on the machine as described, with {_listed(used)}.")
+    if weightless:
+        lines.append(
+            "None of these rules orders jobs by priority: multifactor weights and the factors of "
+            f"queues aren't used; `{BY_WEIGHTS}` among --policies would use them."
+        )
+    if as_told(answers.cluster, answers.log) != answers.cluster:
+        lines.append(
+            "The log doesn't say which users its jobs are of, so that fair share and limits per "
+            "user aren't simulated."
+        )
+    if found.lost:
+        lines.append(
+            f"Samples of a model don't tell their jobs' {_listed(found.lost)}: what "
+            "the machine has for those counts on this log only, not over the samples; jobs of "
+            "samples that don't fit the machine are left out of them."
+        )
+    yield Notes(tuple(lines))
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Join words by commas, the last one by "and"."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
 def _baseline_words(answers: Answers, found: Settings) -> str:
     """Say what is compared with what, and why not with what was observed."""
     said = (
         f"The same jobs on the same {answers.cluster.procs:,} processors under other rules. "
         f"Changes are against the simulation of `{found.present}` ({_words(found.present)}), which "
-        "stands for the present rule"
+        f"stands for the present rule, {answers.present.why}"
     )
     times = against_observed(answers)
     if times is None:
@@ -67,43 +105,6 @@ def _baseline_words(answers: Answers, found: Settings) -> str:
         f"{said}: its mean wait is {times:.2g} times the observed one, so that a difference "
         "between a simulation and what was observed is mostly the simulator's, and none is "
         "counted as a gain."
-    )
-
-
-def against_observed(answers: Answers) -> float | None:
-    """Mean wait of the simulated present policy over the observed one; None if that isn't known."""
-    if answers.site is None or answers.settings is None:
-        return None
-    one = answers.site.results.get(answers.settings.present)
-    if one is None:
-        return None
-    summary = one.summary()
-    real = summary["mean_wait_real"]
-    return float(summary["mean_wait_model"] / real) if real > 0 else None
-
-
-def policy_facts(found: Settings) -> Iterator[Fact]:
-    """Say what the best other policy would change, and whether that is sure."""
-    best = found.best
-    if best == found.present:
-        yield Fact(
-            "Another scheduling rule",
-            "No gain",
-            f"None of the rules simulated has a shorter mean wait than the present one does "
-            f"({_words(found.present)}), on average over {found.replicated}.",
-        )
-        return
-    gain = found.shorter(best)
-    mean = humanise_seconds(gain.mean)
-    between = f"{humanise_seconds(gain.low)} to {humanise_seconds(gain.high)}"
-    sure = found.surely_better(best)
-    unsure = "" if sure else " That may be chance: the range includes no gain at all."
-    yield Fact(
-        "Another scheduling rule",
-        f"{mean} less" if sure else "No sure gain",
-        f"mean wait with {_words(best)} than with the present rule, both simulated: "
-        f"{'' if sure else f'{mean} less '}on average over {found.replicated}, where it is "
-        f"{between} less.{unsure}",
     )
 
 
