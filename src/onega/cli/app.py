@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from onega import __version__
-from onega.cli.console import be_quiet, fail, remark, say_compiling
+from onega.cli.console import be_quiet, fail, remark, say_compiling, warnings_as_remarks
 from onega.cli.examples import epilog
 from onega.cli.grouping import grouped
 from onega.core.errors import OnegaError
@@ -126,8 +126,8 @@ def _share(command: Any, name: str) -> None:  # noqa: ANN401
     inner = getattr(command, "commands", {})
     for word, one in inner.items():
         _share(one, f"{name} {word}".strip())
+    command.epilog = epilog(name)
     if not inner:
-        command.epilog = epilog(name)
         command.params.append(_quiet_option())
     command.help = "\n\n".join(
         " ".join(paragraph.split()) for paragraph in cleandoc(command.help or "").split("\n\n")
@@ -176,7 +176,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     news.listeners[:] = [say_compiling]
     news.troubles[:] = [remark]
     try:
-        code = make_command().main(args=arguments, prog_name="onega", standalone_mode=False)
+        with warnings_as_remarks():
+            code = make_command().main(args=arguments, prog_name="onega", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         fail("stopped", code=STOPPED)
     except _Misuse as error:

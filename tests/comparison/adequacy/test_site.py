@@ -151,6 +151,7 @@ def test_what_a_machine_describes_is_not_called_unknown(site, tmp_path):
     fair = site_adequacy(owned, ["multifactor+easy"])
     assert UNKNOWN[1] not in fair.not_described
     assert UNKNOWN[1] not in fair.sentence()
+    assert UNKNOWN[1] in site_adequacy(site, ["slurm", "easy"]).not_described
     nodes = onega.Cluster(nodes=[onega.NodeGroup(32, 1)])
     detailed = site_adequacy(site, ["easy"], cluster=nodes)
     assert UNKNOWN[3] not in detailed.summary()["unknown_to_the_simulator"]

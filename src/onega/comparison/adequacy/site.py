@@ -12,7 +12,7 @@ from onega.comparison.adequacy.adequacy import Adequacy, adequacy
 from onega.core.errors import SimulationError
 from onega.core.machine.cluster import Cluster
 from onega.core.plotting import Plottable
-from onega.core.policy import MULTIFACTOR, SLURM, Knowledge, Policy
+from onega.core.policy import MULTIFACTOR, Knowledge, Policy
 from onega.core.rng import Rng, seed_sequence
 from onega.core.schedule.common import comparable_jobs
 from onega.core.schedule.schedule import Schedule
@@ -36,7 +36,7 @@ def not_described(cluster: Cluster, policies: Sequence[str | Policy] = ()) -> tu
     """Return what these simulations don't take into account, because nothing says it."""
     orders = {Policy.parse(one).order for one in policies}
     told = {
-        UNKNOWN[1]: cluster.queues or cluster.user_limits or orders & {MULTIFACTOR, SLURM},
+        UNKNOWN[1]: cluster.queues or cluster.user_limits or MULTIFACTOR in orders,
         UNKNOWN[2]: cluster.failures,
         UNKNOWN[3]: cluster.partitions or cluster.nodes or cluster.resources,
     }

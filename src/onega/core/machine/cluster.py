@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from itertools import pairwise
 from typing import Final, Literal
 
-from onega.core.errors import MachineError, suggest
+from onega.core.errors import MachineError, OnegaWarning, suggest
 from onega.core.machine.amounts import Amounts
 from onega.core.machine.checks import as_float, distinct, number, word
 from onega.core.machine.faults import Failures, Interruption
@@ -37,10 +37,6 @@ NEEDED: Final[Mapping[ControlKind, tuple[str, ...]]] = {
     "random": ("p_low", "p_high"),
 }
 """What each kind of rate control takes beside the rates."""
-
-
-class OnegaWarning(UserWarning):
-    """Something given is allowed, but is probably not what was meant."""
 
 
 def _numbers(name: str, value: float | Sequence[float]) -> tuple[float, ...]:
