@@ -134,19 +134,38 @@ def humanise_bytes(amount: float) -> str:
     return f"{amount / KIB**4:,.4g} TiB"
 
 
+_YEAR: Final = 365.25 * 86400
+
+_TIMES: Final = (
+    (120, 1.0, "s"),
+    (7200, 60.0, "min"),
+    (172800, 3600.0, "h"),
+    (2 * _YEAR, 86400.0, "d"),
+    (math.inf, _YEAR, "years"),
+)
+
+
 def humanise_seconds(seconds: float | None) -> str:
     """Write seconds for a person: ``42 s``, ``12.5 min``, ``3.2 h``, ``14 d``, ``2.9 years``."""
     if seconds is None or not math.isfinite(seconds):
         return "–" if seconds is None or math.isnan(seconds) else f"{seconds:g} s"
-    year = 365.25 * 86400
-    steps = (
-        (120, 1.0, "s"),
-        (7200, 60.0, "min"),
-        (172800, 3600.0, "h"),
-        (2 * year, 86400.0, "d"),
-        (math.inf, year, "years"),
+    return _in_steps(seconds, _TIMES)
+
+
+def humanise_together(*seconds: float) -> tuple[str, ...]:
+    """Write times that stand side by side in one unit, that of the longest.
+
+    Examples
+    --------
+    >>> humanise_together(7190, 7290)
+    ('2 h', '2.03 h')
+    """
+    finite = [abs(one) for one in seconds if math.isfinite(one)]
+    steps = [step for step in _TIMES if max(finite, default=0.0) < step[0]]
+    alone = [(math.inf, *steps[0][1:])]
+    return tuple(
+        _in_steps(one, alone) if math.isfinite(one) else humanise_seconds(one) for one in seconds
     )
-    return _in_steps(seconds, steps)
 
 
 def clock_words(seconds: float) -> str:
