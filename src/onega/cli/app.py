@@ -183,7 +183,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except _Misuse as error:
         if not error.format_message():  # type: ignore[attr-defined]
             sys.exit(0)  # no command given: the help is shown, and that is all
-        fail(f"{error.format_message()}{_hint(error)}")  # type: ignore[attr-defined]
+        fail(f"{_what_was_given(error, arguments or sys.argv[1:])}{_hint(error)}")
     except OnegaError as error:
         fail(str(error))
     except BrokenPipeError:
@@ -197,6 +197,19 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     if code == STOPPED:  # Typer turns Ctrl-C into an exit code before it gets here
         fail("stopped", code=STOPPED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _what_was_given(error: Exception, words: list[str]) -> str:
+    """Return a mistake in the arguments, with the value that an option was given."""
+    message: str = error.format_message()  # type: ignore[attr-defined]
+    options = getattr(getattr(error, "param", None), "opts", ())
+    for place, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name in options:
+            value = value if equals else "".join(words[place + 1 : place + 2])
+            if value and value not in message:
+                return f"{message}; got {value!r}"
+    return message
 
 
 def _hint(error: Exception) -> str:

@@ -106,3 +106,8 @@ def test_the_log_alone_has_numbers_and_no_intervals():
 def test_a_log_of_eight_days_is_told_what_it_can_do():
     with pytest.raises(ExperimentError, match="--resample none"):
         onega.compare_policies(log(weeks=1.2), 64, ["fcfs", "easy"], replicates=4)
+
+
+def test_resample_does_not_advise_an_option_that_it_lacks():
+    with pytest.raises(ExperimentError, match=r"draw from it$"):
+        onega.resample(log(weeks=1.2))

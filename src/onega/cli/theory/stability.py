@@ -16,6 +16,7 @@ from onega.cli.options import (
     argument,
     figures_option,
     flag,
+    in_flags,
     option,
     seconds_of,
 )
@@ -98,7 +99,7 @@ def stability(
     source: WidthsLike = classes or ""
     if trace is not None:
         source = reading.read(trace)
-    with progress("saturating", 1.0) as show:
+    with progress("saturating", 1.0) as show, in_flags("procs", "arrival_rate", "mean_runtime"):
         result = solve(
             source,
             procs=procs,

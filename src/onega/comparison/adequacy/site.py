@@ -154,12 +154,7 @@ def site_adequacy(
         raise SimulationError("at least one policy to simulate is needed, e.g. easy")
     if cluster is not None and procs not in (None, cluster.procs):
         raise SimulationError(f"the machine has {cluster.procs} processors, not {procs}")
-    size = procs or log.meta.procs
-    if cluster is None and size is None:
-        raise SimulationError(
-            "the log doesn't say how many processors the machine has; give procs= or cluster="
-        )
-    machine = cluster or Cluster(size)
+    machine = cluster or _plain_machine(procs or log.meta.procs)
     usable, report = comparable_jobs(log, machine.procs)
     observed = Schedule.observed(usable, Cluster(machine.procs))
     results = {}
@@ -171,3 +166,11 @@ def site_adequacy(
         if progress is not None:
             progress((number + 1) / len(policies))
     return SiteAdequacy(observed, results, report)
+
+
+def _plain_machine(procs: int | None) -> Cluster:
+    if procs is None:
+        raise SimulationError(
+            "the log doesn't say how many processors the machine has; give procs= or cluster="
+        )
+    return Cluster(procs)
