@@ -16,6 +16,7 @@ from onega.core.units import (
     humanise_together,
     percent,
     quantity,
+    size,
 )
 
 
@@ -83,3 +84,10 @@ def test_times_side_by_side_have_one_unit():
     assert humanise_together(90, 30) == ("90 s", "30 s")
     assert humanise_together(math.nan, 60) == ("–", "60 s")
     assert humanise_together(math.nan) == ("–",)
+
+
+@pytest.mark.parametrize(
+    "text", ["512000M", "512000MB", "512000 MiB", "512000mb", "500G", "500GiB"]
+)
+def test_memory_is_in_powers_of_1024_however_it_is_written(text):
+    assert size(text) == 500 * 2**30

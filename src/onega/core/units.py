@@ -26,15 +26,13 @@ KIB: Final = 1024.0
 
 BYTES: Final = {
     "b": 1.0,
-    "kb": 1e3,
-    "mb": 1e6,
-    "gb": 1e9,
-    "tb": 1e12,
-    "kib": KIB,
-    "mib": KIB**2,
-    "gib": KIB**3,
-    "tib": KIB**4,
+    "kb": KIB,
+    "mb": KIB**2,
+    "gb": KIB**3,
+    "tb": KIB**4,
+    "pb": KIB**5,
 }
+"""Units of memory: powers of 1024 everywhere, as job managers mean them."""
 
 
 def duration(text: str | float) -> float:
@@ -52,13 +50,16 @@ def duration(text: str | float) -> float:
 
 
 def size(text: str | float) -> float:
-    """Read an amount of memory: ``4096``, ``"64GiB"``, ``"512 MB"`` → bytes."""
+    """Read an amount of memory → bytes: ``4096``; ``"512M"``, ``"512 MB"`` or ``"512MiB"``."""
     if isinstance(text, int | float):
         return float(text)
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", text.strip().lower())
-    if found is None or (found[2] or "b") not in BYTES:
-        raise ValueError(f"not an amount of memory: {text!r}; accepted: 4096, 512MB, 64GiB, 1TiB")
-    return float(found[1]) * BYTES[found[2] or "b"]
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgtp]?)(?:i?b)?", text.strip().lower())
+    if found is None:
+        raise ValueError(
+            f"not an amount of memory: {text!r}; accepted: bytes, or a number with K, M, G, T or P "
+            "(powers of 1024), e.g. 48000M or 64GiB"
+        )
+    return float(found[1]) * BYTES[f"{found[2]}b"]
 
 
 def quantity(value: float | None, digits: int = 3) -> str:

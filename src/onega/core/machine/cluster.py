@@ -344,7 +344,11 @@ def _check_partition_nodes(cluster: Cluster) -> None:
                 f"partition {name}: there is no node {last}; the machine has {count}"
             )
         if first <= reached:
-            raise MachineError(f"node {first} is in partition {owner} and in partition {name}")
+            raise MachineError(
+                f"node {first} is in partition {owner} and in partition {name}, and here a node "
+                "belongs to one: give each its own nodes, or make them queues ([[queues]], with "
+                "limits such as max_procs), which use all nodes"
+            )
         left += range(reached + 1, first)
         reached, owner = last, name
     left += range(reached + 1, count + 1)
