@@ -59,6 +59,12 @@ def test_another_machine_than_the_logs_was_not_seen():
     assert "observed" not in found.to_polars()["policy"].to_list()
 
 
+def test_a_log_that_does_not_say_its_size_was_seen_on_the_machine_given():
+    unsaid = onega.Workload(LOG.table)
+    found = onega.compare_policies(unsaid, 64, ["fcfs", "easy"], resample="none")
+    assert found.observed[0] == onega.Schedule.observed(LOG, 64).summary()["mean_wait"]
+
+
 def test_without_a_log_there_are_only_replicates():
     found = onega.compare_policies(Queue(0.8, 1.0, 500), 1, ["fcfs", "spf"], replicates=5, rng=1)
     assert found.on_log is None
