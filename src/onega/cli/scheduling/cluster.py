@@ -19,12 +19,12 @@ from onega.cli.options import (
 )
 from onega.core.errors import MachineError, SimulationError, name_some
 from onega.core.units import count_of, humanise_bytes
-from onega.core.workload.report import Finding, Report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from onega.core.machine.cluster import Cluster
+    from onega.core.workload.report import Finding
     from onega.core.workload.workload import Workload
     from onega.simulation.machine.fit import Misfit
 
@@ -73,6 +73,7 @@ def check(
     """
     from onega.core.machine.settings.making import make_cluster, with_size
     from onega.core.machine.settings.reading import read_settings
+    from onega.core.workload.report import Report
     from onega.simulation.machine.machine import fit
     from onega.traces.cleaning import simulable
     from onega.traces.tables.named import read_table
@@ -110,6 +111,8 @@ def _numbers(machine: Cluster, jobs: int, found: Sequence[Misfit]) -> dict[str, 
 
 def _unlimited_memory(jobs: Workload, machine: Cluster) -> Finding:
     """Note the jobs whose memory isn't looked at, as the machine's nodes have none described."""
+    from onega.core.workload.report import Finding
+
     asked = 0
     if all(group.memory is None for group in machine.nodes):
         needs = jobs.table["requested_memory"].fill_null(jobs.table["memory"])
