@@ -49,6 +49,15 @@ def test_examples_stand_in_the_help(capsys):
     assert "onega simulate jobs.swf.gz --policy easy" in out
 
 
+@pytest.mark.parametrize("group", ["cluster", "archive"])
+def test_a_group_shows_the_examples_of_its_commands(capsys, group):
+    code, out, _ = run(capsys, group, "--help")
+    assert code == 0
+    inner = [name for name in EXAMPLES if name.startswith(f"{group} ")]
+    assert len(inner) == 2
+    assert all(f"$ onega {name}" in out for name in inner)
+
+
 @pytest.fixture
 def log(tmp_path):
     path = tmp_path / "jobs.swf"

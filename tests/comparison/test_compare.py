@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
 import onega
+from onega.comparison.compare_words import FIGURES, compare_sentences
 from onega.core.errors import ModelError
 from onega.core.workload.distances import ks_distance, total_variation
 from onega.core.workload.meta import Meta
@@ -176,3 +177,36 @@ def test_figures():
 
     with pytest.raises(ModelError, match="no daily cycle"):
         Lublin(arrivals=Arrivals(Poisson(9.0))).plot("week")
+
+
+def test_the_answer_in_words_names_what_differs_most():
+    rows = {
+        "jobs": (100.0, 50.0),  # a number of jobs is no likeness
+        "ks_procs": (None, 0.02),
+        "ks_gap": (None, 0.3),
+        "rho1_procs": (0.5, 0.1),  # |0.1 − 0.5| = 0.4
+        "dispersion_week": (50.0, 5.0),  # |5 ÷ 50 − 1| = 0.9
+        "load": (0.7, 0.7),
+        "hourly_distance": (None, 0.2),
+        "mean_gap": (100.0, 111.0),  # |111 ÷ 100 − 1| = 0.11, the fourth
+        "heavy_work": (0.3, math.nan),
+    }
+    first, second = compare_sentences(rows)
+    assert first == (
+        "One by one the jobs are not alike: the distributions of widths and gaps between "
+        "submissions are at most 30 % apart (KS, gaps between submissions)."
+    )
+    assert second == (
+        "What differs most: bursts by the week (5, in the log 50); memory of widths (0.1, in the "
+        "log 0.5); hours of the day (share of jobs at another hour: 20 %). 1 of 5 other figures "
+        "are within 10 %."
+    )
+
+
+def test_a_log_beside_itself_is_alike_and_every_figure_has_words():
+    log = log_of([1, 2, 4, 2] * 50, [10.0, 20.0, 5.0, 7.0] * 50).with_machine(8)
+    found = onega.compare(log, log, waits=True, privacy=False)
+    first, second = found.sentences()
+    assert "are alike" in first
+    assert second.startswith("All ")
+    assert set(found.to_polars()["measure"]) <= set(FIGURES)

@@ -13,8 +13,10 @@ from onega.core.units import (
     humanise_energy,
     humanise_power,
     humanise_seconds,
+    humanise_together,
     percent,
     quantity,
+    size,
 )
 
 
@@ -75,3 +77,17 @@ def test_durations_are_in_ascii_digits():
     for text in ("١٢", "²", "１h"):
         with pytest.raises(ValueError, match="not a duration"):
             duration(text)
+
+
+def test_times_side_by_side_have_one_unit():
+    assert humanise_together(7272, 7190) == ("2.02 h", "2 h")  # alone the second is 120 min
+    assert humanise_together(90, 30) == ("90 s", "30 s")
+    assert humanise_together(math.nan, 60) == ("–", "60 s")
+    assert humanise_together(math.nan) == ("–",)
+
+
+@pytest.mark.parametrize(
+    "text", ["512000M", "512000MB", "512000 MiB", "512000mb", "500G", "500GiB"]
+)
+def test_memory_is_in_powers_of_1024_however_it_is_written(text):
+    assert size(text) == 500 * 2**30

@@ -259,6 +259,12 @@ def test_a_log_of_one_instant_needs_the_rate():
     assert onega.stability(log, arrival_rate=1, mean_runtime=1).rho is not None
 
 
+def test_a_job_beyond_all_bounds_is_too_wide_not_too_much_memory():
+    wide = onega.Workload({"submit": [0, 9], "runtime": [1, 2], "procs": [1, 4 * 10**9]})
+    with pytest.raises(QueueingError, match="width 4000000000 can never start on 10 servers"):
+        onega.stability(wide, procs=10)
+
+
 def test_the_kth_log(shared):
     log = onega.read(shared("traces", "KTH-SP2-1996-2.1-cln.swf.gz"))
     result = onega.stability(log, procs=100)

@@ -10,7 +10,7 @@ import pytest
 
 import onega
 from onega import Cluster, Policy, Power, RateControl, SimulationError, Workload
-from onega.core.machine.cluster import OnegaWarning
+from onega.core.errors import OnegaWarning
 from onega.core.policy import Priority
 
 

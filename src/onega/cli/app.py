@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from onega import __version__
-from onega.cli.console import be_quiet, fail, remark, say_compiling
+from onega.cli.console import be_quiet, fail, remark, say_compiling, warnings_as_remarks
 from onega.cli.examples import epilog
 from onega.cli.grouping import grouped
 from onega.core.errors import OnegaError
@@ -126,8 +126,8 @@ def _share(command: Any, name: str) -> None:  # noqa: ANN401
     inner = getattr(command, "commands", {})
     for word, one in inner.items():
         _share(one, f"{name} {word}".strip())
+    command.epilog = epilog(name)
     if not inner:
-        command.epilog = epilog(name)
         command.params.append(_quiet_option())
     command.help = "\n\n".join(
         " ".join(paragraph.split()) for paragraph in cleandoc(command.help or "").split("\n\n")
@@ -176,13 +176,14 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     news.listeners[:] = [say_compiling]
     news.troubles[:] = [remark]
     try:
-        code = make_command().main(args=arguments, prog_name="onega", standalone_mode=False)
+        with warnings_as_remarks():
+            code = make_command().main(args=arguments, prog_name="onega", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         fail("stopped", code=STOPPED)
     except _Misuse as error:
         if not error.format_message():  # type: ignore[attr-defined]
             sys.exit(0)  # no command given: the help is shown, and that is all
-        fail(f"{error.format_message()}{_hint(error)}")  # type: ignore[attr-defined]
+        fail(f"{_what_was_given(error, arguments or sys.argv[1:])}{_hint(error)}")
     except OnegaError as error:
         fail(str(error))
     except BrokenPipeError:
@@ -196,6 +197,19 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     if code == STOPPED:  # Typer turns Ctrl-C into an exit code before it gets here
         fail("stopped", code=STOPPED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _what_was_given(error: Exception, words: list[str]) -> str:
+    """Return a mistake in the arguments, with the value that an option was given."""
+    message: str = error.format_message()  # type: ignore[attr-defined]
+    options = getattr(getattr(error, "param", None), "opts", ())
+    for place, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name in options:
+            value = value if equals else "".join(words[place + 1 : place + 2])
+            if value and value not in message:
+                return f"{message}; got {value!r}"
+    return message
 
 
 def _hint(error: Exception) -> str:

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from onega.core.errors import OnegaWarning
 from onega.core.json_safe import json_safe
 from onega.core.plotting import Plottable
 
@@ -226,8 +227,6 @@ def bar(
 @contextmanager
 def warnings_as_remarks() -> Iterator[None]:
     """Say Onega's own warnings in one line on stderr, each once; leave others as they are."""
-    from onega.core.machine.cluster import OnegaWarning
-
     with warnings.catch_warnings():
         warnings.simplefilter("always", OnegaWarning)
         as_usual = warnings.showwarning

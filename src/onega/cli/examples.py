@@ -16,8 +16,13 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
 
 
 def epilog(name: str) -> str | None:
-    """Return the examples of a command as the end of its help."""
-    found = EXAMPLES.get(name)
+    """Return the examples of a command, or of all commands of a group, as the end of its help."""
+    found = [
+        pair
+        for one in EXAMPLES
+        if name and f"{one} ".startswith(f"{name} ")
+        for pair in EXAMPLES[one]
+    ]
     if not found:
         return None
     lines = [f"[green]$ {line}[/green]  [dim]# {why}[/dim]" for line, why in found]

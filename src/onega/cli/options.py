@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onega.cli.console import remark_report
-from onega.core.errors import SimulationError
+from onega.core.errors import QueueingError, SimulationError
 from onega.core.units import duration
 
 if TYPE_CHECKING:
@@ -139,6 +142,20 @@ def file_that_can_be(file: Path | None) -> Path | None:
 def flag_of(name: str) -> str:
     """Write the name of an argument as the flag that gives it."""
     return f"--{name.replace('_', '-')}"
+
+
+@contextmanager
+def in_flags(*names: str) -> Iterator[None]:
+    """Tell an error of the library in the words of the command: ``procs=`` is ``--procs``."""
+    try:
+        yield
+    except (QueueingError, SimulationError) as error:
+        message = str(error)
+        for name in names:
+            called = rf"\b{name}=" if "_" not in name else rf"\b{name}\b=?"
+            message = re.sub(rf"{called}(?=[\w'\"])", f"{flag_of(name)} ", message)
+            message = re.sub(called, flag_of(name), message)
+        raise type(error)(message) from None
 
 
 def names_in(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from onega.comparison.compare_words import compare_sentences
 from onega.comparison.privacy import Privacy
 from onega.comparison.scheduled import scheduled
 from onega.core.errors import ModelError
@@ -154,6 +155,11 @@ class Comparison(Plottable):
             schema=schema,
             orient="row",
         )
+
+    def sentences(self) -> list[str]:
+        """Say how alike the two are, and what differs most."""
+        rows = self.to_polars().rows()
+        return compare_sentences({key: (real, synthetic) for key, real, synthetic in rows})
 
 
 def compare(

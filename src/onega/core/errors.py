@@ -30,6 +30,10 @@ from functools import partial
 from os import PathLike
 
 
+class OnegaWarning(UserWarning):
+    """Something given is allowed, but is probably not what was meant, or has no effect here."""
+
+
 class OnegaError(Exception):
     """The root of all errors that Onega raises on purpose.
 

@@ -26,15 +26,13 @@ KIB: Final = 1024.0
 
 BYTES: Final = {
     "b": 1.0,
-    "kb": 1e3,
-    "mb": 1e6,
-    "gb": 1e9,
-    "tb": 1e12,
-    "kib": KIB,
-    "mib": KIB**2,
-    "gib": KIB**3,
-    "tib": KIB**4,
+    "kb": KIB,
+    "mb": KIB**2,
+    "gb": KIB**3,
+    "tb": KIB**4,
+    "pb": KIB**5,
 }
+"""Units of memory: powers of 1024 everywhere, as job managers mean them."""
 
 
 def duration(text: str | float) -> float:
@@ -52,13 +50,16 @@ def duration(text: str | float) -> float:
 
 
 def size(text: str | float) -> float:
-    """Read an amount of memory: ``4096``, ``"64GiB"``, ``"512 MB"`` → bytes."""
+    """Read an amount of memory → bytes: ``4096``; ``"512M"``, ``"512 MB"`` or ``"512MiB"``."""
     if isinstance(text, int | float):
         return float(text)
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", text.strip().lower())
-    if found is None or (found[2] or "b") not in BYTES:
-        raise ValueError(f"not an amount of memory: {text!r}; accepted: 4096, 512MB, 64GiB, 1TiB")
-    return float(found[1]) * BYTES[found[2] or "b"]
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgtp]?)(?:i?b)?", text.strip().lower())
+    if found is None:
+        raise ValueError(
+            f"not an amount of memory: {text!r}; accepted: bytes, or a number with K, M, G, T or P "
+            "(powers of 1024), e.g. 48000M or 64GiB"
+        )
+    return float(found[1]) * BYTES[f"{found[2]}b"]
 
 
 def quantity(value: float | None, digits: int = 3) -> str:
@@ -134,19 +135,38 @@ def humanise_bytes(amount: float) -> str:
     return f"{amount / KIB**4:,.4g} TiB"
 
 
+_YEAR: Final = 365.25 * 86400
+
+_TIMES: Final = (
+    (120, 1.0, "s"),
+    (7200, 60.0, "min"),
+    (172800, 3600.0, "h"),
+    (2 * _YEAR, 86400.0, "d"),
+    (math.inf, _YEAR, "years"),
+)
+
+
 def humanise_seconds(seconds: float | None) -> str:
     """Write seconds for a person: ``42 s``, ``12.5 min``, ``3.2 h``, ``14 d``, ``2.9 years``."""
     if seconds is None or not math.isfinite(seconds):
         return "–" if seconds is None or math.isnan(seconds) else f"{seconds:g} s"
-    year = 365.25 * 86400
-    steps = (
-        (120, 1.0, "s"),
-        (7200, 60.0, "min"),
-        (172800, 3600.0, "h"),
-        (2 * year, 86400.0, "d"),
-        (math.inf, year, "years"),
+    return _in_steps(seconds, _TIMES)
+
+
+def humanise_together(*seconds: float) -> tuple[str, ...]:
+    """Write times that stand side by side in one unit, that of the longest.
+
+    Examples
+    --------
+    >>> humanise_together(7190, 7290)
+    ('2 h', '2.03 h')
+    """
+    finite = [abs(one) for one in seconds if math.isfinite(one)]
+    steps = [step for step in _TIMES if max(finite, default=0.0) < step[0]]
+    alone = [(math.inf, *steps[0][1:])]
+    return tuple(
+        _in_steps(one, alone) if math.isfinite(one) else humanise_seconds(one) for one in seconds
     )
-    return _in_steps(seconds, steps)
 
 
 def clock_words(seconds: float) -> str:

@@ -12,7 +12,7 @@ from onega.core.schedule.window import log_window
 from onega.core.workload.report import Finding, Report
 from onega.core.workload.workload import Workload
 from onega.queueing.checks import Check, Jobs, checks
-from onega.queueing.constant import constant_at, sensitivity
+from onega.queueing.constant import check_servers, constant_at, sensitivity
 from onega.queueing.harmonic import harmonic_renewal
 from onega.queueing.intervals import check_confidence, factor_interval
 from onega.queueing.phases import finite
@@ -115,10 +115,10 @@ def estimate(workload: Workload, procs: int, *, confidence: float = 0.95) -> Log
     jobs = usable_jobs(workload)
     if jobs.gaps.size < 1 or jobs.gaps.sum() <= 0:
         raise QueueingError(
-            "the log's usable jobs were all submitted at one instant; "
-            "give the arrival rate (arrival_rate=, --arrival-rate)"
+            "the log's usable jobs were all submitted at one instant; give arrival_rate="
         )
     law = Widths.from_workload(workload)
+    procs = check_servers(law, procs)  # before anything as long as the widest job is made
     gap, runtime = float(jobs.gaps.mean()), float(jobs.runtimes.mean())
     constant = constant_at(law, procs, harmonic_renewal(law.values, law.probs, procs))
     weight = sensitivity(law, procs)[np.searchsorted(law.values, jobs.procs)]

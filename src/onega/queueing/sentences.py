@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from onega.core.units import humanise_seconds, quantity
 from onega.core.units import percent as percent
 from onega.queueing.checks import NEEDED
+from onega.queueing.limits.laws import name_of
 
 if TYPE_CHECKING:
+    from onega.queueing.limits.from_log import LimitEstimates
     from onega.queueing.limits.limits import Limits
     from onega.queueing.stability import Stability
 
@@ -184,6 +187,21 @@ def _assumptions(result: Stability) -> list[str]:
     return said
 
 
+def _limit_words(result: Limits) -> str:
+    """Say which law of limits the model's figures are of."""
+    if not math.isfinite(result.limit.mean):
+        return "no limits"
+    law = f"{name_of(result.limit)} of {humanise_seconds(result.limit.mean)} on average"
+    return f"{law}, {'one for all tasks of a request' if result.shared else 'one for each task'}"
+
+
+def _whole_in_the_log(estimates: LimitEstimates | None) -> str:
+    if estimates is None:
+        return ""
+    whole = percent(1 - estimates.cut_off / estimates.jobs)
+    return f" (of the log's own jobs {whole} were not cut off, however wide)"
+
+
 def limits_sentences(result: Limits) -> list[str]:
     """Say what `onega.limits` found; of a log first what was really cut off."""
     said = []
@@ -198,8 +216,9 @@ def limits_sentences(result: Limits) -> list[str]:
         f"On average {quantity(result.mean_busy, 4)} servers are busy (standard deviation "
         f"{quantity(result.var_busy**0.5)}); {result.quantile(0.95):,} suffice 95 % of the time, "
         f"{result.quantile(0.99):,} suffice 99 %.",
-        f"{percent(result.p_serv)} of the requests are served whole; {percent(result.p_loss)} "
-        "lose a task to the dispatcher's limit.",
+        f"With {_limit_words(result)}, {percent(result.p_serv)} of the requests are served whole; "
+        f"{percent(result.p_loss)} lose a task to the dispatcher's limit"
+        f"{_whole_in_the_log(estimates)}.",
         f"For {percent(result.target)} to be served, tasks must be given "
         f"{humanise_seconds(result.critical_limit)} on average (they are given "
         f"{humanise_seconds(result.limit.mean)}, and would run "

@@ -381,4 +381,4 @@ def machine_size(source: WidthsLike, procs: int | None) -> int:
         return int(procs)
     if isinstance(source, Workload) and source.meta.procs is not None:
         return source.meta.procs
-    raise QueueingError("how many servers? give procs= (--procs); the log doesn't say")
+    raise QueueingError("how many servers? give procs=; the log doesn't say")

@@ -13,7 +13,7 @@ import polars as pl
 
 from onega.core.errors import TraceError
 from onega.core.files import StrPath
-from onega.core.units import LARGEST, LONGEST
+from onega.core.units import BYTES, LARGEST, LONGEST
 
 MISSING: Final = ("", "Unknown", "None", "N/A", "n/a", "NA", "null", "NULL", "Invalid", "INVALID")
 """Words that stand for "not known" in logs and tables."""
@@ -28,16 +28,6 @@ UNITS: Final = {
     "d": 86400.0,
 }
 """Units of time in a column map."""
-
-BYTES: Final = {
-    "b": 1.0,
-    "kb": 2.0**10,
-    "mb": 2.0**20,
-    "gb": 2.0**30,
-    "tb": 2.0**40,
-    "pb": 2.0**50,
-}
-"""Units of memory, powers of 1024 as job managers mean them."""
 
 _PART: Final = r"(?::([0-9]{1,9}(?:\.[0-9]*)?))?"
 _DURATION: Final = rf"^(?:([0-9]{{1,9}})-)?([0-9]{{1,18}}){_PART}{_PART}$"

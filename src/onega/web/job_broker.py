@@ -16,8 +16,7 @@ from typing import Any, Final
 
 import anyio
 
-from onega.core.errors import OnegaError, SimulationError
-from onega.core.machine.cluster import OnegaWarning
+from onega.core.errors import OnegaError, OnegaWarning, SimulationError
 from onega.web.machine import machine_of
 from onega.web.schemas import ID
 from onega.web.settings import GIB, Settings

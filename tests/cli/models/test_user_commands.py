@@ -83,6 +83,19 @@ def test_groups_of_a_log_that_does_not_say_how_large_the_machine_is(paths, tmp_p
     assert json.loads(out)["users"] == 40
 
 
+def test_a_closed_loop_of_a_log_that_does_not_say_how_large_the_machine_is(paths, tmp_path, capsys):
+    path = str(tmp_path / "planted.csv")
+    onega.write(onega.read(paths / "planted.swf"), path)
+    code, out, err = run(capsys, "closed-loop", path, "--procs", "32", "--seed", "1", "--json")
+    assert code == 0
+    assert "how large its machine is" in err
+    flat = json.loads(out)
+    assert flat["baseline_procs"] == flat["procs"] == 32
+    assert flat["closed_mean_wait"] == flat["open_mean_wait"]  # the log comes out, job by job
+    code, _, err = run(capsys, "closed-loop", path)
+    assert (code, "give --procs N" in err) == (2, True)
+
+
 def test_regulation(paths, capsys):
     path = str(paths / "turns.swf")
     onega.write(taking_turns(), path)

@@ -84,6 +84,10 @@ def test_a_log_that_fits(tmp_path, capfd, log):
         "procs": 16,
         "unfit_jobs": 0,
         "misfits": [],
+        "notes": [
+            "noted 1: jobs need memory, which the machine doesn't describe; it is left out of "
+            "account"
+        ],
     }
 
 
@@ -92,7 +96,7 @@ MISFITS = {
     "partition": ("[[partitions]]\nname = 1\nprocs = 16", [3], "describe their partition"),
     "queue": ("[[queues]]\nname = 1\n[[queues]]\nname = 2", [4], "describe their queue"),
     "node": (
-        '[[nodes]]\ncount = 16\nmemory = "4MB"',
+        '[[nodes]]\ncount = 16\nmemory = "3MB"',
         [3],
         "memory on one node, and the largest node",
     ),
@@ -119,6 +123,57 @@ def test_what_does_not_fit_is_named(tmp_path, capfd, log, rule):
     assert code == 2
     assert out.startswith("1 of 4 jobs: ")
     assert f"(job {jobs[0]})" in out
+
+
+NOTES = {
+    "a mistyped default": (
+        "procs = 16\n[[queues]]\nname = 7\ndefault = true\n[[queues]]\nname = 2",
+        ["noted 3: their queue (1, 3) isn't described; they are in 7, the default",
+         "noted 1: no job of the log is in queue 7"],
+    ),
+    "a share of nobody": (
+        "procs = 16\n[multifactor]\nshares = {17 = 3}\n[[queues]]\nname = 1\ndefault = true",
+        ["noted 1: shares of users that the log doesn't have: 17; it has 1, 2"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NOTES)
+def test_what_only_one_side_knows_is_noted(tmp_path, capfd, log, case):
+    text, told = NOTES[case]
+    machine = tmp_path / "machine.toml"
+    machine.write_text(text + "\n")
+    code, _, err = run(capfd, "cluster", "check", machine, log)
+    assert code == 0
+    for line in told:
+        assert f"onega: {line}\n" in err
+    _, out, _ = run(capfd, "cluster", "check", machine, log, "--json")
+    assert set(told) <= set(json.loads(out)["notes"])
+
+
+def test_what_jobs_are_held_against_is_said(tmp_path, capfd, log):
+    machine = tmp_path / "machine.toml"
+    machine.write_text(
+        '[[nodes]]\ncount = 3\nprocs = 4\nmemory = "48000M"\n'
+        '[[nodes]]\ncount = 1\nprocs = 4\nmemory = "512000M"\n'
+    )
+    code, out, _ = run(capfd, "cluster", "check", machine, log)
+    assert code == 0  # 48000/1024 = 46.875, 512000/1024 = 500
+    assert out == (
+        "all 4 jobs fit 16 processors on 4 nodes with 46.88 GiB to 500 GiB of memory each\n"
+    )
+
+
+@pytest.mark.parametrize("given", ["48000", '"48000"', "1547000.0"])
+def test_memory_without_a_unit_that_no_node_has(tmp_path, capfd, log, given):
+    machine = tmp_path / "machine.toml"
+    machine.write_text(f"[[nodes]]\ncount = 16\nmemory = {given}\n")
+    code, _, err = run(capfd, "cluster", "check", machine, log)
+    assert code == 2
+    number = given.strip('"').removesuffix(".0")
+    assert f"{number} bytes are less than a node has; give the unit, e.g. '{number}M'" in err
+    machine.write_text(f"[[nodes]]\ncount = 16\nmemory = {2**34}\n")
+    assert run(capfd, "cluster", "check", machine, log)[0] == 0
 
 
 def test_several_reasons_at_once_and_demands(tmp_path, capfd, log):

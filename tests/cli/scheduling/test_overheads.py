@@ -49,7 +49,7 @@ def test_the_screen_says_what_was_drawn_and_what_is_unknown(capsys):
         assert run(*words, *more) == 0
         told = capsys.readouterr()
         assert ("one draw of the overheads" in told.out) is said
-        assert "doesn't know bf_foo=3" in told.err
+        assert "not in the model of Slurm, and left out: bf_foo=3" in told.err
 
 
 def test_simulate_with_a_slurm_conf(capsys, tmp_path):
@@ -60,6 +60,26 @@ def test_simulate_with_a_slurm_conf(capsys, tmp_path):
     )
     assert found["policy"] == "slurm:slurm.conf"
     assert "overheads (completion gamma" in found["provenance"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("simulate", "--policy", ""),
+        ("adequacy", "--simulate", "easy,"),
+        ("compare-policies", "--resample", "none", "--policies", "easy,"),
+    ],
+)
+def test_settings_outside_the_model_are_named_once_by_every_command(capsys, tmp_path, words):
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(
+        "PriorityType=priority/multifactor\nPriorityWeightFairshare=50000\nPriorityWeightQOS=0\n"
+        "PreemptType=preempt/none\nPartitionName=a Nodes=n1\nPartitionName=b Nodes=n1\n"
+    )
+    run(words[0], LOG, *words[1:-1], f"{words[-1]}slurm:{conf}")
+    told = [line for line in capsys.readouterr().err.splitlines() if "not in the model" in line]
+    assert len(told) == 1
+    assert told[0].endswith("left out: PriorityWeightFairshare=50000, PartitionName (a, b)")
 
 
 def test_adequacy_and_compare_policies(capsys):

@@ -188,7 +188,18 @@ def test_limits_of_a_log(capsys, log):
         (("stability", "--classes", "0.5,0.5", "--procs", 1), "can never start"),
         (("stability", "--classes", "1", "--procs", 1, "--mean-runtime", "x"), "not a duration"),
         (("stability", "--classes", "1", "--procs", 1, "--method", "magic"), "unknown method"),
-        (("limits", "--widths", "fixed:1"), "need arrival_rate"),
+        (("limits", "--widths", "fixed:1"), "limits need --arrival-rate, --service-rate and --wid"),
+        (
+            ("limits", "--arrival-rate", 1, "--service-rate", 1, "--widths", "fixed:1"),
+            "give --limit-rate (exponential limits; 0 for none) or a law (--limit 'gamma:2:1h')",
+        ),
+        (("stability", "--classes", "1"), "how many servers? give --procs;"),
+        (("stability", "--classes", "1", "--procs", "1e3"), "got '1e3'"),
+        (
+            ("hysteresis", "--procs", 2, "--arrival-rate", 1, "--mean-runtime", 1, "--rates", "1,2",
+             "--k-low", 1),
+            "onega: several --rates need --k-high",
+        ),
         (
             ("limits", "--arrival-rate", 1, "--service-rate", 1, "--limit-rate", -1, "--widths",
              "fixed:1"),

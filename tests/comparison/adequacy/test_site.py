@@ -90,8 +90,22 @@ def test_the_command_compares_two_logs(site, tmp_path):
     assert (answer["P"], answer["jobs"], answer["different"]) == (pytest.approx(3), 300, 300)
     assert answer["adequate"] is True
     assert [row["jobs"] for row in answer["prefixes"]] == [50, 100, 250, 300]
+    farther = command("adequacy", tmp_path / "real.swf", tmp_path / "model.swf",
+                      "--reference", "2.5")  # fmt: skip
+    assert farther.returncode == 1
+    assert "further from the real system" in farther.stdout
     spoken = command("adequacy", tmp_path / "real.swf", tmp_path / "model.swf")
     assert "P without the ten worst jobs" in spoken.stdout
+
+
+def test_a_machine_of_unknown_size_is_asked_for(site, tmp_path):
+    unknown = onega.Workload(site.table)
+    with pytest.raises(onega.SimulationError, match="how many processors the machine has"):
+        site_adequacy(unknown, ["easy"])
+    onega.write(unknown, tmp_path / "real.csv")
+    done = command("adequacy", tmp_path / "real.csv", "--simulate", "easy")
+    assert done.returncode == 2
+    assert "give --procs N" in done.stderr
 
 
 def test_the_command_says_why_it_is_undefined(site, tmp_path):
@@ -99,6 +113,7 @@ def test_the_command_says_why_it_is_undefined(site, tmp_path):
     onega.write(site.head(299), tmp_path / "model.swf")
     done = command("adequacy", tmp_path / "real.swf", tmp_path / "model.swf", "--json")
     answer = json.loads(done.stdout)
+    assert done.returncode == 1  # no: the sides aren't one stream
     assert (answer["defined"], answer["P"], answer["adequate"]) == (False, None, None)
     assert answer["job_at_fault"] == 300
     assert "300 in reality, 299 in the model" in answer["reason"]
@@ -151,6 +166,7 @@ def test_what_a_machine_describes_is_not_called_unknown(site, tmp_path):
     fair = site_adequacy(owned, ["multifactor+easy"])
     assert UNKNOWN[1] not in fair.not_described
     assert UNKNOWN[1] not in fair.sentence()
+    assert UNKNOWN[1] in site_adequacy(site, ["slurm", "easy"]).not_described
     nodes = onega.Cluster(nodes=[onega.NodeGroup(32, 1)])
     detailed = site_adequacy(site, ["easy"], cluster=nodes)
     assert UNKNOWN[3] not in detailed.summary()["unknown_to_the_simulator"]

@@ -68,6 +68,12 @@ def test_another_machine_than_the_logs_was_not_seen():
     assert "observed" not in found.to_polars()["policy"].to_list()
 
 
+def test_a_log_that_does_not_say_its_size_was_seen_on_the_machine_given():
+    unsaid = onega.Workload(LOG.table)
+    found = onega.compare_policies(unsaid, 64, ["fcfs", "easy"], resample="none")
+    assert found.observed[0] == onega.Schedule.observed(LOG, 64).summary()["mean_wait"]
+
+
 def test_without_a_log_there_are_only_replicates():
     found = onega.compare_policies(Queue(0.8, 1.0, 500), 1, ["fcfs", "spf"], replicates=5, rng=1)
     assert found.on_log is None
@@ -115,3 +121,8 @@ def test_the_log_alone_has_numbers_and_no_intervals():
 def test_a_log_of_eight_days_is_told_what_it_can_do():
     with pytest.raises(ExperimentError, match="--resample none"):
         onega.compare_policies(log(weeks=1.2), 64, ["fcfs", "easy"], replicates=4)
+
+
+def test_resample_does_not_advise_an_option_that_it_lacks():
+    with pytest.raises(ExperimentError, match=r"draw from it$"):
+        onega.resample(log(weeks=1.2))

@@ -16,8 +16,7 @@ import pytest
 import onega
 from experiment.sweeps import same, small_log
 from full_disk import full_disk, tiny_disk
-from onega.core.errors import ExperimentError, FileError
-from onega.core.machine.cluster import OnegaWarning
+from onega.core.errors import ExperimentError, FileError, OnegaWarning
 from onega.experiment.sweep import database
 from onega.experiment.sweep.database import Database, Row, rebuild, rows
 from onega.experiment.sweep.prepare import prepare

@@ -15,8 +15,7 @@ import pytest
 
 import onega
 from experiment.sweeps import MACHINE, same, small_log, write_sweep
-from onega.core.errors import ExperimentError, FileError
-from onega.core.machine.cluster import OnegaWarning
+from onega.core.errors import ExperimentError, FileError, OnegaWarning
 from onega.experiment.sweep import store as sweep_store
 from onega.experiment.sweep.database import Database
 from onega.experiment.sweep.prepare import estimate, prepare

@@ -9,7 +9,7 @@ import pytest
 import onega
 from experiment.dask_cluster import dask_cluster
 from experiment.sweeps import same, small_log
-from onega.core.machine.cluster import OnegaWarning
+from onega.core.errors import OnegaWarning
 
 GRID = {
     "vary": {

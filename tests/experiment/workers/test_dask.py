@@ -11,8 +11,7 @@ import time
 import pytest
 
 from experiment.dask_cluster import dask_cluster
-from onega.core.errors import ExperimentError
-from onega.core.machine.cluster import OnegaWarning
+from onega.core.errors import ExperimentError, OnegaWarning
 from onega.experiment.workers.dask import Dask
 from onega.experiment.workers.workers import WorkerDied, run_all, run_each
 

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from onega.core.errors import ExperimentError
-from onega.core.machine.cluster import OnegaWarning
+from onega.core.errors import ExperimentError, OnegaWarning
 from onega.experiment.workers.processes import Processes
 from onega.experiment.workers.workers import Threads, WorkerDied, heartbeat, run_all, run_each
 

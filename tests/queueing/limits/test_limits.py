@@ -14,6 +14,7 @@ from scipy.stats import nbinom, poisson
 
 import onega
 from onega.core.errors import QueueingError
+from onega.core.units import percent
 from onega.queueing.limits.laws import LAWS, Empirical, Gamma, Weibull, deterministic, parse_limit
 from onega.queueing.limits.limits import critical_limit, request_probability, task_probability
 from onega.queueing.limits.simulation import simulate_limits
@@ -313,6 +314,32 @@ def test_parameters_from_final_states():
     assert not holds["tasks_apart"]
     assert result.summary()["jobs_cut_off"] == estimates.cut_off
     assert any("were really cut off" in sentence for sentence in result.sentences())
+
+
+def test_every_figure_says_which_law_it_is_of():
+    log = _log(status=lambda own, cut: np.where(cut < own, "timeout", "completed"))
+    fitted = onega.limits(log)
+    seen = 1 - fitted.estimates.cut_off / fitted.estimates.jobs
+    for result, words in (
+        (fitted, "With exponential limits of"),
+        (onega.limits(log, limit="gamma:2:5m"), "With gamma limits of 5 min on average"),
+        (onega.limits(log, limit="deterministic:5m"), "With equal limits of 5 min on average"),
+    ):
+        said = next(one for one in result.sentences() if "served whole" in one)
+        assert said.startswith(words)
+        assert "one for each task" in said
+        assert f"of the log's own jobs {percent(seen)} were not cut off" in said
+    apart = next(one for one in onega.limits(log, limit="gamma:2:5m").sentences() if "•" in one)
+    assert "an exponential limit of its own" in apart
+    own = onega.limits(arrival_rate=1, service_rate=1, limit_rate=0, widths="fixed:1")
+    assert any(one.startswith("With no limits, 100 % of") for one in own.sentences())
+
+
+def test_the_log_s_limits_need_a_log():
+    with pytest.raises(QueueingError, match="give a log"):
+        onega.limits(arrival_rate=1, service_rate=1, limit="empirical", widths="fixed:1")
+    with pytest.raises(QueueingError, match="weibull, empirical"):
+        onega.limits(arrival_rate=1, service_rate=1, limit="foo", widths="fixed:1")
 
 
 def test_parameters_from_estimates():

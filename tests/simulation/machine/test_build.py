@@ -338,6 +338,13 @@ def test_shares_add_up_to_one():
     assert made.shares.tolist() == [0.75, 0.25]
 
 
+def test_shares_go_by_the_names_of_the_log_too():
+    jobs = log(procs=[1] * 3, user=[8, 7, 7])
+    named = Workload(jobs.table, Meta(labels={"user": {7: "ada", 8: "max"}}))
+    cluster = Cluster(2, multifactor=Multifactor(shares={"ada": 3}))
+    assert problem(named, cluster, "multifactor+easy").shares.tolist() == [0.75, 0.25]
+
+
 def test_users_are_numbered_whatever_they_are_called():
     for called in ([5, 3, None, 5], [2_000_000_000, 3, None, 2_000_000_000]):
         number, names = numbered(log(procs=[1] * 4, user=called).table["user"])

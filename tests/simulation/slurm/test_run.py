@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import onega
 from onega.comparison.virtual_slurm.virtual import submission_times
+from onega.core.errors import OnegaWarning
 from onega.core.slurm.conf import read_slurm_conf
 from onega.core.slurm.parameters import SlurmParameters, slurm_duration
 from onega.simulation.slurm.run import SlurmDelays, limit_seconds, one_by_one, simulate_slurm
@@ -289,7 +290,8 @@ def test_policy_text(tmp_path):
     conf.write_text(
         "# a site\nSchedulerParameters=bf_interval=45,bf_resolution=300,\\\nno_such=1\n"
     )
-    parsed = onega.Policy.parse(f"slurm:{conf}")
+    with pytest.warns(OnegaWarning, match="left out: no_such=1"):
+        parsed = onega.Policy.parse(f"slurm:{conf}")
     assert parsed.slurm.bf_interval == 45
     assert parsed.slurm.bf_resolution == 300
     assert parsed.slurm.bf_window == 1440
@@ -349,6 +351,29 @@ def test_slurm_conf(tmp_path):
     path.write_text("Include slurm.conf\n")
     with pytest.raises(onega.SimulationError, match="circles"):
         read_slurm_conf(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("PreemptType=preempt/none\nPreemptMode=OFF\nTopologyPlugin=topology/none", ()),
+        ("AccountingStorageEnforce=associations\nSuspendTime=-1\nSuspendTime=INFINITE", ()),
+        ("PriorityWeightFairshare=9", ()),  # priority/basic has no weights
+        ("NodeName=n[1-4] CPUs=1\nPartitionName=a Nodes=ALL Default=YES", ()),
+        ("OverTimeLimit=5", ("OverTimeLimit=5",)),
+        ("PartitionName=DEFAULT x=1\nPartitionName=a\nPartitionName=b", ("PartitionName (a, b)",)),
+        ("NodeName=n1 Procs=12\nNodeName=n2 Gres=gpu:2", ("NodeName (several processors, Gres)",)),
+        (
+            "PriorityType=priority/multifactor\nPriorityWeightFairshare=5\nPriorityWeightQOS=0\n"
+            "PriorityDecayHalfLife=7-0\nFairShareDampeningFactor=1",
+            ("PriorityWeightFairshare=5", "PriorityDecayHalfLife=7-0"),
+        ),
+    ],
+)
+def test_settings_that_the_model_does_not_have_are_named(tmp_path, text, told):
+    path = tmp_path / "slurm.conf"
+    path.write_text(f"ClusterName=x\n{text}\n")
+    assert SlurmParameters.of(read_slurm_conf(path)).ignored == told
 
 
 @pytest.mark.parametrize(

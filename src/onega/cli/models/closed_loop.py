@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from onega.cli.console import emit, emit_table, progress, remark_report
+from onega.cli.console import emit, emit_table, progress, remark, remark_report
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
@@ -56,19 +56,24 @@ def closed_loop(
     """Simulate a log's users on a machine: as they came (open), and waiting for results (closed).
 
     ``--procs`` and ``--policy`` are the machine to simulate; users are used to the log's own
-    machine under ``--baseline``. Where both are the same the log comes out, job by job.
+    machine (where it doesn't say: of the same size) under ``--baseline``. Where both are the same
+    the log comes out, job by job.
     """
+    from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
     from onega.core.rng import seed_sequence
     from onega.experiment.users import closed_loop as module
     from onega.experiment.users.reactive_users import ReactiveUsers
 
     known = seconds_of("--within", within)
     log = reading.read(trace)
+    machine = build_cluster(MachineFlags(procs=procs), log.meta.procs).procs
+    if log.meta.procs is None:
+        remark(f"the log doesn't say how large its machine is; taken: {machine:,} processors too")
     entropy = seed_sequence(seed)
     chosen = None if groups is None else listed("--groups", groups)
     with progress("closed loop"):
-        users = ReactiveUsers.fit(log, None, baseline, within=known, groups=chosen)
-        machine = procs or users.baseline.cluster.procs
+        own = log.meta.procs or machine
+        users = ReactiveUsers.fit(log, own, baseline, within=known, groups=chosen)
         options: dict[str, Any] = {"rng": entropy, "population": population}
         opened = module.closed_loop(users, machine, policy, reactions=(), **options)
         closed = module.closed_loop(

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from onega.cli.console import FigurePage, emit, emit_table, progress, remark
+from onega.cli.console import FigurePage, emit, emit_table, progress, remark, say
 from onega.cli.options import (
     JsonOption,
     ProcsOption,
@@ -111,7 +111,14 @@ def compare(
 
 
 def _print_two(result: Comparison, title: str) -> None:
-    emit_table(title, result.to_polars().rows(), ("", "real", "synthetic"))
+    from onega.comparison.compare_words import FIGURES
+
+    say(*result.sentences(), style="bold")
+    rows = [
+        (key, real, made, f"{FIGURES[key].name}: {FIGURES[key].meaning}")
+        for key, real, made in result.to_polars().rows()
+    ]
+    emit_table(title, rows, ("measure", "real", "synthetic", "what it is"))
 
 
 def _compare_models(

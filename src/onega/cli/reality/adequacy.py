@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
+import typer
+
 from onega.cli.console import (
     FigurePage,
     draw_all,
@@ -93,7 +95,8 @@ def adequacy(
     """Measure how far a model's schedule is from the real one: P, in seconds.
 
     Both sides are logs with waits of one and the same stream (or folders with event logs). With
-    --simulate, the second side is a simulation of the first: how good is a simulator here?
+    --simulate, the second side is a simulation of the first: how good is a simulator here? Exit
+    code 1: the sides aren't one stream, so that P isn't defined, or P is above --reference.
     """
     if (model is None) == (simulate is None):
         raise SimulationError("give either a second log (MODEL) or --simulate POLICY,…")
@@ -110,8 +113,7 @@ def adequacy(
             raise SimulationError("--simulate takes a log, not a folder of event logs")
         known = cast("Knowledge | None", knowledge)
         flags = MachineFlags(procs=procs, cluster=cluster, overheads=overheads)
-        told = cluster is not None or overheads is not None
-        machine = build_cluster(flags, log.meta.procs) if told else None
+        machine = build_cluster(flags, log.meta.procs)
         site = _simulate(log, simulate, machine, reference=reference, knowledge=known, rng=seed)
         best, others, log = site.results[site.best], site, site.observed
     else:
@@ -126,6 +128,8 @@ def adequacy(
         emit(others, partial(_site_screen, title=real.name), json=json, figures=page)
     if events is not None:
         _write_events(events, log, best)
+    if not best.defined or best.adequate is False:
+        raise typer.Exit(1)
 
 
 def _side(path: Path, procs: int | None, reading: ReadOptions) -> Any:  # noqa: ANN401
@@ -153,7 +157,7 @@ def _compare(
 def _simulate(
     log: Workload,
     policies: str,
-    machine: Cluster | None,
+    machine: Cluster,
     *,
     reference: float | None,
     knowledge: Knowledge | None,
@@ -165,7 +169,6 @@ def _simulate(
         site = site_adequacy(
             log,
             names_in(policies),
-            procs=None if machine is not None else log.meta.procs,
             cluster=machine,
             reference=reference,
             knowledge=knowledge,

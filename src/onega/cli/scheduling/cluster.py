@@ -18,11 +18,14 @@ from onega.cli.options import (
     option,
 )
 from onega.core.errors import MachineError, SimulationError, name_some
+from onega.core.units import count_of, humanise_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from onega.core.machine.cluster import Cluster
+    from onega.core.workload.report import Finding
+    from onega.core.workload.workload import Workload
     from onega.simulation.machine.fit import Misfit
 
 HELP = "Describe a machine in a file."
@@ -66,11 +69,12 @@ def check(
 
     Jobs wider than their partition, of a partition or queue that isn't described, with more memory
     than any node has, beyond a limit, or that a power cap never lets start. Exits with code 2 if
-    there are any.
+    there are any. On stderr: what only the log or only the machine knows, queues and users say.
     """
     from onega.core.machine.settings.making import make_cluster, with_size
     from onega.core.machine.settings.reading import read_settings
-    from onega.simulation.machine.machine import find_misfits
+    from onega.core.workload.report import Report
+    from onega.simulation.machine.machine import fit
     from onega.traces.cleaning import simulable
     from onega.traces.tables.named import read_table
 
@@ -83,9 +87,11 @@ def check(
         raise MachineError(f"{file}: {error}") from None
     jobs, report = simulable(log)
     remark_report(report, trace)
-    found = find_misfits(jobs, machine, demands=wants)
-    numbers = _numbers(machine, len(jobs), found)
-    emit(numbers, partial(_screen, found=found), json=json)
+    found, notes = fit(jobs, machine, demands=wants)
+    notes += Report.of([_unlimited_memory(jobs, machine)])
+    remark_report(notes)
+    numbers = {**_numbers(machine, len(jobs), found), "notes": [str(one) for one in notes]}
+    emit(numbers, partial(_screen, found=found, room=_room(machine)), json=json)
     if found:
         raise typer.Exit(DOES_NOT_FIT)
 
@@ -103,10 +109,35 @@ def _numbers(machine: Cluster, jobs: int, found: Sequence[Misfit]) -> dict[str, 
     }
 
 
-def _screen(numbers: dict[str, Any], found: Sequence[Misfit]) -> None:
+def _unlimited_memory(jobs: Workload, machine: Cluster) -> Finding:
+    """Note the jobs whose memory isn't looked at, as the machine's nodes have none described."""
+    from onega.core.workload.report import Finding
+
+    asked = 0
+    if all(group.memory is None for group in machine.nodes):
+        needs = jobs.table["requested_memory"].fill_null(jobs.table["memory"])
+        asked = int((needs > 0).sum())
+    why = "jobs need memory, which the machine doesn't describe; it is left out of account"
+    return Finding("no_memory", "noted", asked, why)
+
+
+def _room(machine: Cluster) -> str:
+    """Say what the jobs were held against."""
+    words = f"{machine.procs:,} processors"
+    if not machine.nodes:
+        return words
+    words += f" on {count_of(sum(group.count for group in machine.nodes), 'node')}"
+    memory = sorted({float(group.memory) for group in machine.nodes if group.memory is not None})
+    if memory:
+        least, most = humanise_bytes(memory[0]), humanise_bytes(memory[-1])
+        words += f" with {least if least == most else f'{least} to {most}'} of memory each"
+    return words
+
+
+def _screen(numbers: dict[str, Any], found: Sequence[Misfit], room: str) -> None:
     console, jobs = out(), numbers["jobs"]
     if not found:
-        console.print(f"all {jobs:,} jobs fit {numbers['procs']:,} processors", soft_wrap=True)
+        console.print(f"all {jobs:,} jobs fit {room}", soft_wrap=True)
         return
     for one in found:
         many = f"{len(one.jobs):,} of {jobs:,} jobs"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,6 +29,7 @@ from onega.cli.scheduling.experiment_options import (
     listed,
 )
 from onega.cli.scheduling.simulate.machine import MachineFlags, build_cluster
+from onega.core.units import quantity
 
 if TYPE_CHECKING:
     from onega.experiment.replicates.policies import PolicyComparison
@@ -151,12 +153,13 @@ def _key(result: PolicyComparison, procs: int, percent: str) -> str:
 
 
 def _row(row: dict[str, Any], size: float) -> tuple[str, ...]:
+    # A difference beyond the fourth digit of the figures themselves is none.
+    whole = max(abs(row[key] or 0.0) for key in ("on_log", "mean")) / size
+    finest = max(0, 3 - math.floor(math.log10(whole))) if whole > 0 else 15
+
     def cell(key: str) -> str:
         value = row[key]
-        if value is None:
-            return ""
-        number = value / size
-        return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+        return "" if value is None else quantity(round(value / size, finest) + 0.0)
 
     ends = f"{cell('low')}..{cell('high')}" if row["low"] is not None else ""
     apart = ""

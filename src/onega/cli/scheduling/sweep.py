@@ -14,7 +14,6 @@ from onega.cli.console import (
     emit_table,
     remark,
     remark_report,
-    warnings_as_remarks,
 )
 from onega.cli.options import JsonOption, argument, figures_option, flag, option
 from onega.cli.scheduling.experiment_options import WorkerOptions
@@ -77,13 +76,12 @@ def sweep(
         raise ExperimentError("where shall the runs be kept? give -o DIR, or --dry-run")
     workers = working.chosen()
     _check_table(table)
-    with warnings_as_remarks():
-        plan = _prepared(spec)
-        if dry_run:
-            _emit_estimate(_estimate(plan, out), workers, json=json)
-            return
-        assert out is not None
-        found = _run(plan, out, workers, replace_spec=replace_spec, silent=json)
+    plan = _prepared(spec)
+    if dry_run:
+        _emit_estimate(_estimate(plan, out), workers, json=json)
+        return
+    assert out is not None
+    found = _run(plan, out, workers, replace_spec=replace_spec, silent=json)
     for problem in found.problems[:SHOWN]:
         remark(problem)
     if len(found.problems) > SHOWN:

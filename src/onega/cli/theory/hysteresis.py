@@ -53,6 +53,11 @@ def hysteresis(
     from onega.queueing.hysteresis import hysteresis as solve
 
     several = "," in rates
+    for name, given in (("--k-low", k_low), ("--k-high", k_high)):
+        if several and given is None:
+            raise QueueingError(f"several --rates need {name}: jobs at which the rate changes")
+        if not several and given is not None:
+            raise QueueingError(f"{name} is for several --rates, e.g. 0.8,1.0; got {rates}")
     flags = MachineFlags(
         procs=procs,
         rate_control="queue" if several else None,

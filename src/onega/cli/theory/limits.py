@@ -14,6 +14,7 @@ from onega.cli.options import (
     argument,
     figures_option,
     flag,
+    in_flags,
     option,
 )
 from onega.core.units import humanise_seconds, quantity
@@ -84,16 +85,18 @@ def limits(
     """
     from onega.queueing.limits.limits import limits as solve
 
-    result = solve(
-        None if trace is None else reading.read(trace),
-        arrival_rate=arrival_rate,
-        service_rate=service_rate,
-        limit_rate=limit_rate,
-        widths=_widths(widths, reading),
-        limit=limit,
-        shared=shared,
-        target=target,
-    )
+    log = None if trace is None else reading.read(trace)
+    with in_flags("arrival_rate", "service_rate", "limit_rate", "widths", "limit"):
+        result = solve(
+            log,
+            arrival_rate=arrival_rate,
+            service_rate=service_rate,
+            limit_rate=limit_rate,
+            widths=_widths(widths, reading),
+            limit=limit,
+            shared=shared,
+            target=target,
+        )
     if result.estimates is not None:
         remark_report(result.estimates.report)
     extra: dict[str, Any] = {}

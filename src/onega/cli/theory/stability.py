@@ -16,6 +16,7 @@ from onega.cli.options import (
     argument,
     figures_option,
     flag,
+    in_flags,
     option,
     seconds_of,
 )
@@ -98,7 +99,7 @@ def stability(
         raise QueueingError('give a log or --classes "p1,p2,…", one of the two')
     log = None if trace is None else reading.read(trace)
     source: WidthsLike = classes or "" if log is None else log
-    with progress("saturating", 1.0) as show:
+    with progress("saturating", 1.0) as show, in_flags("procs", "arrival_rate", "mean_runtime"):
         result = solve(
             source,
             procs=procs,

@@ -12,11 +12,11 @@ from onega.comparison.adequacy.adequacy import Adequacy, adequacy
 from onega.core.errors import SimulationError
 from onega.core.machine.cluster import Cluster
 from onega.core.plotting import Plottable
-from onega.core.policy import MULTIFACTOR, SLURM, Knowledge, Policy
+from onega.core.policy import MULTIFACTOR, Knowledge, Policy
 from onega.core.rng import Rng, seed_sequence
 from onega.core.schedule.common import comparable_jobs
 from onega.core.schedule.schedule import Schedule
-from onega.core.units import humanise_seconds, percent
+from onega.core.units import humanise_together, percent
 from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload
 from onega.simulation.simulate import simulate
@@ -36,7 +36,7 @@ def not_described(cluster: Cluster, policies: Sequence[str | Policy] = ()) -> tu
     """Return what these simulations don't take into account, because nothing says it."""
     orders = {Policy.parse(one).order for one in policies}
     told = {
-        UNKNOWN[1]: cluster.queues or cluster.user_limits or orders & {MULTIFACTOR, SLURM},
+        UNKNOWN[1]: cluster.queues or cluster.user_limits or MULTIFACTOR in orders,
         UNKNOWN[2]: cluster.failures,
         UNKNOWN[3]: cluster.partitions or cluster.nodes or cluster.resources,
     }
@@ -94,9 +94,9 @@ class SiteAdequacy(Plottable):
             worth = f"it explains {explained} of what the mean of each width leaves open"
         else:
             worth = "that is no nearer than the mean wait of each width would be"
+        near, plain = humanise_together(result.P, figures["baseline_P"])
         return (
-            f"Nearest is {self.best}: P = {humanise_seconds(result.P)} against "
-            f"{humanise_seconds(figures['baseline_P'])} for the mean wait of each width; "
+            f"Nearest is {self.best}: P = {near} against {plain} for the mean wait of each width; "
             f"{worth}. Its mean wait is {off:.2f} times the observed one. Not described, and so "
             f"not simulated: {'; '.join(self.not_described)}."
         )
@@ -154,7 +154,7 @@ def site_adequacy(
         raise SimulationError("at least one policy to simulate is needed, e.g. easy")
     if cluster is not None and procs not in (None, cluster.procs):
         raise SimulationError(f"the machine has {cluster.procs} processors, not {procs}")
-    machine = cluster or Cluster(procs or log.meta.procs or Schedule.observed(log).cluster.procs)
+    machine = cluster or _plain_machine(procs or log.meta.procs)
     usable, report = comparable_jobs(log, machine.procs)
     observed = Schedule.observed(usable, Cluster(machine.procs))
     results = {}
@@ -166,3 +166,11 @@ def site_adequacy(
         if progress is not None:
             progress((number + 1) / len(policies))
     return SiteAdequacy(observed, results, report)
+
+
+def _plain_machine(procs: int | None) -> Cluster:
+    if procs is None:
+        raise SimulationError(
+            "the log doesn't say how many processors the machine has; give procs= or cluster="
+        )
+    return Cluster(procs)

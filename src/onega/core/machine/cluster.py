@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from itertools import pairwise
 from typing import Final, Literal
 
-from onega.core.errors import MachineError, suggest
+from onega.core.errors import MachineError, OnegaWarning, suggest
 from onega.core.machine.amounts import Amounts
 from onega.core.machine.checks import as_float, distinct, number, word
 from onega.core.machine.faults import Failures, Interruption
@@ -37,10 +37,6 @@ NEEDED: Final[Mapping[ControlKind, tuple[str, ...]]] = {
     "random": ("p_low", "p_high"),
 }
 """What each kind of rate control takes beside the rates."""
-
-
-class OnegaWarning(UserWarning):
-    """Something given is allowed, but is probably not what was meant."""
 
 
 def _numbers(name: str, value: float | Sequence[float]) -> tuple[float, ...]:
@@ -348,7 +344,11 @@ def _check_partition_nodes(cluster: Cluster) -> None:
                 f"partition {name}: there is no node {last}; the machine has {count}"
             )
         if first <= reached:
-            raise MachineError(f"node {first} is in partition {owner} and in partition {name}")
+            raise MachineError(
+                f"node {first} is in partition {owner} and in partition {name}, and here a node "
+                "belongs to one: give each its own nodes, or make them queues ([[queues]], with "
+                "limits such as max_procs), which use all nodes"
+            )
         left += range(reached + 1, first)
         reached, owner = last, name
     left += range(reached + 1, count + 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -95,7 +94,8 @@ class Multifactor:
         Seconds, or text such as ``"7d"``: when the age counts in full; in what time usage halves;
         between two evaluations (0: at every scheduling pass).
     shares
-        Of users, by their number in the log; a user that isn't named has 1.
+        Of users, by the name that the log has for them, or by their number in it; a user that
+        isn't named has 1.
     """
 
     age: float = 1000.0
@@ -112,7 +112,5 @@ class Multifactor:
         convert(self, "multifactor", max_age=long_seconds, half_life=long_seconds, period=seconds)
         shares = Amounts(self.shares, what="shares")
         for user, share in shares.items():
-            if not re.fullmatch("[0-9]{1,18}", user):
-                raise MachineError(f"shares are by the number of a user, got {user!r}")
             number(f"share of user {user}", share, above_zero=True)
         object.__setattr__(self, "shares", shares)

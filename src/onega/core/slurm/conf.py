@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Final
 
 from onega.core.errors import PolicyError
 from onega.core.files import StrPath
+
+REPEATED: Final = frozenset({"nodename", "partitionname"})
+"""Keywords with a line for each thing that they describe; of the others the last line counts."""
 
 
 def read_slurm_conf(path: StrPath) -> dict[str, str]:
     """Return keyword → value of a slurm.conf, keywords in lower case.
 
     Comments, continued lines and ``Include`` are understood; nodes and partitions (lines with
-    several keywords) keep their first keyword with the rest of the line. A file without any
-    ``Keyword=value`` is refused.
+    several keywords) keep their first keyword with the rest of the line, a line of text for each.
+    A file without any ``Keyword=value`` is refused.
     """
     found: dict[str, str] = {}
     _read(Path(path), found, depth=0)
@@ -37,4 +41,6 @@ def _read(path: Path, found: dict[str, str], depth: int) -> None:
             continue
         key, equals, value = body.partition("=")
         if equals and re.fullmatch(r"[A-Za-z0-9]+", key.strip()):
-            found[key.strip().lower()] = value.strip()
+            word = key.strip().lower()
+            before = f"{found[word]}\n" if word in REPEATED and word in found else ""
+            found[word] = before + value.strip()

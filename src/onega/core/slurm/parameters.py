@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from onega.core.errors import PolicyError
+from onega.core.errors import OnegaWarning, PolicyError
 from onega.core.slurm.conf import read_slurm_conf
+from onega.core.slurm.outside import settings_outside
 
 FINE_TEXT: Final = (
     "bf_interval=1,bf_resolution=1,bf_window=10080,bf_max_job_test=2000,bf_continue,"
@@ -72,7 +74,8 @@ class SlurmParameters:
     name
         How the set is called in results.
     ignored
-        SchedulerParameters that were given but that the model doesn't know.
+        What was given but isn't in the model: SchedulerParameters that it doesn't know, and of a
+        slurm.conf whatever else would change a schedule (`onega.core.slurm.outside`).
     """
 
     backfill: bool = True
@@ -101,18 +104,30 @@ class SlurmParameters:
 
     @classmethod
     def parse(cls, text: str) -> SlurmParameters:
-        """Take ``stock``, ``fine``, the path of a slurm.conf, or SchedulerParameters as text."""
+        """Take ``stock``, ``fine``, the path of a slurm.conf, or SchedulerParameters as text.
+
+        Warns of what is given and isn't in the model.
+        """
         given = text.strip()
         if given.lower() in NAMED:
-            return cls.of({"schedulerparameters": NAMED[given.lower()]}, given.lower())
-        if Path(given).is_file():
-            return cls.of(read_slurm_conf(given), Path(given).name)
-        if re.fullmatch(r"\w+(=[\w.+-]*)?([,;]\w+(=[\w.+-]*)?)*", given) and "=" in given:
-            return cls.of({"schedulerparameters": given.replace(";", ",")}, given)
-        raise PolicyError(
-            f"slurm parameters {text!r} are neither {' nor '.join(NAMED)}, nor a slurm.conf, "
-            "nor SchedulerParameters such as bf_interval=30;bf_resolution=60"
-        )
+            found = cls.of({"schedulerparameters": NAMED[given.lower()]}, given.lower())
+        elif Path(given).is_file():
+            found = cls.of(read_slurm_conf(given), Path(given).name)
+        elif re.fullmatch(r"\w+(=[\w.+-]*)?([,;]\w+(=[\w.+-]*)?)*", given) and "=" in given:
+            found = cls.of({"schedulerparameters": given.replace(";", ",")}, given)
+        else:
+            raise PolicyError(
+                f"slurm parameters {text!r} are neither {' nor '.join(NAMED)}, nor a slurm.conf, "
+                "nor SchedulerParameters such as bf_interval=30;bf_resolution=60"
+            )
+        if found.ignored:
+            ignored = ", ".join(found.ignored)
+            warnings.warn(
+                f"{found}: not in the model of Slurm, and left out: {ignored}",
+                OnegaWarning,
+                stacklevel=2,
+            )
+        return found
 
     @classmethod
     def of(cls, conf: Mapping[str, str], name: str = "slurm.conf") -> SlurmParameters:
@@ -136,7 +151,7 @@ class SlurmParameters:
             changes["weight_size"] = float(_number("", conf.get("priorityweightjobsize", "0")))
             changes["favour_small"] = conf.get("priorityfavorsmall", "no").lower() == "yes"
             changes["max_age"] = slurm_duration(conf.get("prioritymaxage", "7-0"))
-        return replace(cls(), **changes, ignored=tuple(ignored))
+        return replace(cls(), **changes, ignored=(*ignored, *settings_outside(conf)))
 
     def __str__(self) -> str:
         return "slurm" if self.name == "stock" else f"slurm:{self.name}"

@@ -16,7 +16,7 @@ from numpy.random import Generator, SeedSequence
 from onega.core.errors import ExperimentError, suggest
 from onega.core.rng import Rng, child, describe_seed, generator, seed_sequence
 from onega.core.workload.workload import Workload
-from onega.experiment.replicates.resampling import By, resample, whole_weeks
+from onega.experiment.replicates.resampling import By, refuse_too_short, resample, whole_weeks
 from onega.experiment.stability.saturation import Samples
 
 Source = Workload | Samples | Callable[[Generator], Workload]
@@ -27,6 +27,8 @@ RESAMPLES: Final = ("weeks", "users", "none")
 
 _JOBS, _RUN = 0, 1
 """Streams of a replicate: one for its workload, one for what is random in the simulation."""
+
+_AS_IT_IS = ", or take the log as it is (--resample none), without intervals"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -103,6 +105,7 @@ class Draws:
         if isinstance(self.source, Workload):
             if self.resample == "none":
                 return self.source if load == 1 else self.source.scale_load(load)
+            refuse_too_short(self.source, _AS_IT_IS)
             by: By = "users" if self.resample == "users" else "weeks"
             return resample(self.source, by, rng=stream, load=load)
         if isinstance(self.source, Samples):

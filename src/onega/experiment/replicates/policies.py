@@ -200,9 +200,10 @@ def _observed(
     """Return what the log says of each measure, without the warm-up.
 
     None without waits, or if the log lacks some: the simulations are of all jobs, and a mean over
-    others can't stand beside theirs.
+    others can't stand beside theirs. A log that doesn't say how large its machine was is taken
+    to be of this one.
     """
-    if not log.has("wait") or machine.procs != log.meta.procs:
+    if not log.has("wait") or log.meta.procs not in (None, machine.procs):
         return None
     same, report = comparable_jobs(log, machine.procs)
     if report.dropped:

@@ -73,12 +73,7 @@ def resample(
     factor = 1.0 if load is None else float(load)
     if not (np.isfinite(factor) and factor > 0):
         raise ExperimentError(f"load is a positive factor of the log's own load, got {load}")
-    if len(workload) == 0 or workload.span < FEWEST_WEEKS * WEEK:
-        raise ExperimentError(
-            f"the log spans {humanise_seconds(workload.span)}; resampling takes whole weeks, at "
-            f"least {FEWEST_WEEKS}; use a longer log, fit a model and draw from it, or take the "
-            "log as it is (--resample none), without intervals"
-        )
+    refuse_too_short(workload)
     seed = seed_sequence(rng)
     draw = _by_weeks if by == "weeks" else _by_users
     table, note = draw(workload, generator(seed), factor)
@@ -86,6 +81,15 @@ def resample(
         renumbered(table.sort("submit", maintain_order=True), "think", "wait"),
         workload.meta.noting(f"resampled by {by}: {note}, rng={describe_seed(seed)}"),
     )
+
+
+def refuse_too_short(log: Workload, otherwise: str = "") -> None:
+    """Refuse a log that has no weeks to draw from; ``otherwise``: what else one can do here."""
+    if len(log) == 0 or log.span < FEWEST_WEEKS * WEEK:
+        raise ExperimentError(
+            f"the log spans {humanise_seconds(log.span)}; resampling takes whole weeks, at least "
+            f"{FEWEST_WEEKS}; use a longer log, fit a model and draw from it{otherwise}"
+        )
 
 
 def whole_weeks(log: Workload) -> int:

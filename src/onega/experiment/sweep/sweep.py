@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from onega.core.errors import FileError, OnegaError
-from onega.core.machine.cluster import OnegaWarning
+from onega.core.errors import FileError, OnegaError, OnegaWarning
 from onega.core.plotting import Plottable
 from onega.core.renamed import renamed
 from onega.core.workload.workload import Workload

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from onega import __version__
-from onega.core.errors import ExperimentError
-from onega.core.machine.cluster import OnegaWarning
+from onega.core.errors import ExperimentError, OnegaWarning
 from onega.experiment.workers.workers import Finished, Function, Running, WorkerDied, flow
 
 AHEAD: Final = 4

@@ -16,8 +16,7 @@ from multiprocessing.connection import wait
 from queue import SimpleQueue
 from typing import Any
 
-from onega.core.errors import ExperimentError
-from onega.core.machine.cluster import OnegaWarning
+from onega.core.errors import ExperimentError, OnegaWarning
 from onega.experiment.workers.workers import (
     AHEAD,
     Finished,

@@ -153,8 +153,8 @@ def _whole_jobs(procs: npt.NDArray[np.int64], cut: npt.NDArray[np.bool_], p_task
     per_task = float(np.mean(np.power(p_task, procs.astype(np.float64))))
     holds = abs(seen - per_task) < 0.05
     words = (
-        f"{seen:.0%} of the jobs weren't cut off; if every processor of a job had a limit of its "
-        f"own it would be {per_task:.0%}"
+        f"{seen:.0%} of the jobs weren't cut off; if every processor of a job had an exponential "
+        f"limit of its own, as short as the log's cut-offs say, it would be {per_task:.0%}"
     )
     if not holds:
         words += "; a job's processors end together: think of one task per job (widths fixed:1)"

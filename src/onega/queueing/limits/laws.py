@@ -24,6 +24,9 @@ LAWS: Final = (
 )
 """One example of each text form: name, shape where there is one, mean."""
 
+EMPIRICAL: Final = "empirical"
+"""The law that takes a log's own estimates."""
+
 
 @runtime_checkable
 class LimitLaw(Protocol):
@@ -163,6 +166,14 @@ class Empirical:
         return rng.choice(self.atoms, size, p=self.weights)
 
 
+def name_of(law: LimitLaw) -> str:
+    """Say in words what kind of limits a law gives."""
+    if isinstance(law, Empirical):
+        return "equal limits" if law.atoms.size == 1 else "the limits that were observed,"
+    shaped = isinstance(law, Exponential | Gamma | Weibull)
+    return f"{type(law).__name__.lower()} limits" if shaped else "limits"
+
+
 def deterministic(seconds: float) -> Empirical:
     """Return the law of a limit that is the same for all."""
     return Empirical([seconds])
@@ -181,7 +192,7 @@ def parse_limit(text: str) -> LimitLaw:
         "weibull": (2, Weibull),
     }
     if name not in makers:
-        raise QueueingError(f"limit law {text!r} not known; {suggest(name, makers)}")
+        raise QueueingError(f"limit law {text!r} not known; {suggest(name, (*makers, EMPIRICAL))}")
     wanted, make = makers[name]
     if len(rest) != wanted:
         raise QueueingError(f"limit law {text!r} not understood; for example {', '.join(LAWS)}")

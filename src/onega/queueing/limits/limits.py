@@ -34,7 +34,7 @@ from onega.queueing.limits.from_log import (
     observed_limits,
     observed_rate,
 )
-from onega.queueing.limits.laws import Exponential, LimitLaw, parse_limit
+from onega.queueing.limits.laws import EMPIRICAL, Exponential, LimitLaw, parse_limit
 from onega.queueing.quadrature import survival_grid
 from onega.queueing.widths import Widths, WidthsLike
 
@@ -196,9 +196,11 @@ def limits(
     """
     check_probability("target", target)
     estimates = None
+    if limit == EMPIRICAL:
+        if not isinstance(source, Workload):
+            raise QueueingError(f"limit law {limit!r} takes the estimates of a log; give a log")
+        limit = observed_limits(source)
     if isinstance(source, Workload):
-        if limit == "empirical":
-            limit = observed_limits(source)
         if service_rate is None or (limit_rate is None and limit is None):
             estimates = limit_parameters(source)
             service_rate = estimates.service_rate if service_rate is None else service_rate
@@ -208,7 +210,7 @@ def limits(
     chosen = widths if widths is not None else source
     if chosen is None or arrival_rate is None or service_rate is None:
         raise QueueingError(
-            "limits need arrival_rate, service_rate and widths (or a log to take them from)"
+            "limits need arrival_rate=, service_rate= and widths= (or a log to take them from)"
         )
     lam = check_rate("arrival_rate", arrival_rate)
     mu = check_rate("service_rate", service_rate)
@@ -375,14 +377,14 @@ def check_probability(name: str, value: float) -> float:
 
 def _law(limit: LimitLaw | str | None, rate: float | None) -> LimitLaw:
     if limit is not None and rate is not None:
-        raise QueueingError("give limit_rate or limit, not both")
+        raise QueueingError("give limit_rate= or limit=, not both")
     if isinstance(limit, str):
         return parse_limit(limit)
     if limit is not None:
         return limit
     if rate is None:
         raise QueueingError(
-            "give limit_rate (exponential limits; 0 for none) or a law (limit='gamma:2:1h')"
+            "give limit_rate= (exponential limits; 0 for none) or a law (limit='gamma:2:1h')"
         )
     if not (math.isfinite(rate) and rate >= 0):
         raise QueueingError(f"limit_rate must be a rate per second from 0; got {rate}")

@@ -160,6 +160,7 @@ def prepare(
     if given.initial is not None:
         t0 = given.initial.time
     users, queue, misfits = _assign(jobs, log, layout)
+    findings += groups.unmatched(log, machine)
     limits = groups.open_accounts(jobs, layout.cluster, queue, users.size)
     cap = None
     if POWER in layout.shared:

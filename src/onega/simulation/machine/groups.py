@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ from onega.core.machine.cluster import Cluster
 from onega.core.machine.nodes import Partition
 from onega.core.machine.queues import Multifactor, Queue
 from onega.core.types import Array, Floats, Ints
+from onega.core.workload.report import Finding
 from onega.core.workload.workload import Workload
 from onega.simulation.machine.fit import Misfit, named
 from onega.simulation.machine.problem import NO_LIMIT, Jobs, make_limits
@@ -62,6 +64,46 @@ def _assigned(workload: Workload, column: str, parts: Sequence[Partition | Queue
     if values.null_count():
         place[values.is_null().to_numpy()] = other
     return place
+
+
+def unmatched(workload: Workload, cluster: Cluster) -> list[Finding]:
+    """Note what the cluster and the log call by names that the other doesn't have."""
+    found = []
+    described: dict[str, Sequence[Partition | Queue]] = {
+        "partition": cluster.partitions,
+        "queue": cluster.queues,
+    }
+    for column, parts in described.items():
+        if not parts or not workload.has(column):
+            continue
+        place = _assigned(workload, column, [replace(one, default=False) for one in parts])
+        other = next((one for one in parts if one.default), None)
+        lost = np.flatnonzero(place < 0)
+        if other is not None and lost.size:
+            numbers = workload.table[column].gather(lost).unique().sort()[:5]
+            names = ", ".join(workload.meta.name_of(column, value) for value in numbers)
+            why = f"their {column} ({names}) isn't described; they are in {other.name}, the default"
+            found.append(Finding(f"default_{column}", "noted", lost.size, why))
+        idle = [str(one.name) for number, one in enumerate(parts) if not (place == number).any()]
+        if idle:
+            why = f"no job of the log is in {column} {', '.join(idle)}"
+            found.append(Finding(f"empty_{column}", "noted", len(idle), why))
+    return found + _unmatched_shares(workload, cluster.multifactor)
+
+
+def _unmatched_shares(workload: Workload, weights: Multifactor | None) -> list[Finding]:
+    """Note shares of users that the log doesn't have."""
+    shares = {} if weights is None else weights.shares
+    users = workload.table["user"].drop_nulls().unique().to_list() if shares else []
+    known = {str(user) for user in users} | {workload.meta.name_of("user", one) for one in users}
+    strange = sorted(set(shares) - known)
+    if not strange:
+        return []
+    some = ", ".join(sorted(workload.meta.name_of("user", one) for one in users[:5]))
+    why = (
+        f"shares of users that the log doesn't have: {', '.join(strange)}; it has {some or 'none'}"
+    )
+    return [Finding("unknown_share", "noted", len(strange), f"{why}{', …' * (len(users) > 5)}")]
 
 
 def queue_ranks(queues: Sequence[Queue], queue: Ints) -> tuple[Ints, Floats]:

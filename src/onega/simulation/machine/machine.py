@@ -61,10 +61,18 @@ def find_misfits(
     workload: Workload, machine: Cluster, *, demands: TableLike | None = None
 ) -> tuple[Misfit, ...]:
     """Find the jobs that could never run on a machine, and why."""
+    return fit(workload, machine, demands=demands)[0]
+
+
+def fit(
+    workload: Workload, machine: Cluster, *, demands: TableLike | None = None
+) -> tuple[tuple[Misfit, ...], Report]:
+    """Find the jobs that could never run on a machine, and what it and the log don't share."""
     policy = Policy(knowledge="estimate" if workload.has("estimate") else "runtime")
     given = RunInputs(demands=demands)
     seed = seed_sequence(0)  # nothing that is drawn decides whether a job fits
-    return prepare(workload, machine, policy, given, enforce_limits=False, seed=seed).misfits
+    made = prepare(workload, machine, policy, given, enforce_limits=False, seed=seed)
+    return made.misfits, Report.of(made.findings)
 
 
 def _run_to_the_end(

@@ -188,7 +188,7 @@ def simulate_slurm(
     if seed is not None:
         notes.append(f"drawn: {drawn}; rng={describe_seed(seed)}")
     if parameters.ignored:
-        notes.append(f"parameters that the model doesn't know: {', '.join(parameters.ignored)}")
+        notes.append(f"given, but not in the model: {', '.join(parameters.ignored)}")
     return Schedule(
         workload,
         cluster,

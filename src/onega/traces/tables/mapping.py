@@ -10,9 +10,10 @@ from typing import Any, Final
 from onega.core.documents import read_toml
 from onega.core.errors import TraceError, suggest
 from onega.core.files import StrPath
+from onega.core.units import BYTES
 from onega.core.workload.clock import time_zones
 from onega.core.workload.schema import JOB_TABLE, STATUSES, is_demand
-from onega.traces.parsing import BYTES, UNITS
+from onega.traces.parsing import UNITS
 
 TARGETS: Final = (*JOB_TABLE, "start", "end", "gap")
 """What a column can be: one of the job table's, a start or end on the wall clock, or the gap

@@ -10,6 +10,7 @@ import polars as pl
 
 from onega.core.errors import TraceError
 from onega.core.files import StrPath
+from onega.core.units import BYTES
 from onega.core.workload.schema import (
     JOB_TABLE,
     NAMED,
@@ -26,7 +27,6 @@ from onega.traces.batsim.jobs import FINAL_STATES
 from onega.traces.files import Limits, sample, whole
 from onega.traces.notes import LINE, Notes
 from onega.traces.parsing import (
-    BYTES,
     UNITS,
     Source,
     durations,

@@ -12,7 +12,6 @@ from onega.cli.console import (
     progress,
     remark,
     remark_report,
-    warnings_as_remarks,
 )
 from onega.cli.options import (
     JsonOption,
@@ -81,25 +80,22 @@ def simulate(
 
     file_format = _checked_format(format, out)
     rule = Policy.parse(policy).knowing(knowledge)  # type: ignore[arg-type]
-    if rule.slurm is not None and rule.slurm.ignored:
-        remark(f"the model of Slurm doesn't know {', '.join(rule.slurm.ignored)}")
     if ties not in TIES:
         raise SimulationError(f"unknown ties {ties!r}; {suggest(ties, TIES)}")
     inputs = given.read()
-    with warnings_as_remarks():
-        log = reading.read(trace)
-        cluster = build_cluster(machine, log.meta.procs)
-        jobs, left_out = _simulable(log, strict=strict)
-        asked = Window.of(window, jobs)  # refused before anything is run
-        how = {"policy": rule, "ties": ties, "rng": seed, **inputs}
-        names = _file_names(cluster, rule, file_format, detailed=bool(inputs))
-        files = contextlib.nullcontext(None) if out is None else result_files(out, names)
-        with files as save:
-            schedule = _run(jobs, cluster, enforce_limits=enforce_limits, **how)
-            numbers = _numbers(schedule, asked, left_out)
-            if save is not None:
-                save(schedule, numbers)
-        remark_report(schedule.report)
+    log = reading.read(trace)
+    cluster = build_cluster(machine, log.meta.procs)
+    jobs, left_out = _simulable(log, strict=strict)
+    asked = Window.of(window, jobs)  # refused before anything is run
+    how = {"policy": rule, "ties": ties, "rng": seed, **inputs}
+    names = _file_names(cluster, rule, file_format, detailed=bool(inputs))
+    files = contextlib.nullcontext(None) if out is None else result_files(out, names)
+    with files as save:
+        schedule = _run(jobs, cluster, enforce_limits=enforce_limits, **how)
+        numbers = _numbers(schedule, asked, left_out)
+        if save is not None:
+            save(schedule, numbers)
+    remark_report(schedule.report)
     if out is not None:
         remark(f"{', '.join(names[:-1])} and {names[-1]} are in {out}")
     page = FigurePage(figures, "simulate", repr(schedule)[1:-1], schedule)

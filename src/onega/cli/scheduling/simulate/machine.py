@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from onega.cli.console import remark
-from onega.cli.options import OverheadsOption, ProcsOption, flag_of, option
-from onega.core.errors import MachineError, SimulationError
+from onega.cli.options import OverheadsOption, ProcsOption, flag_of, in_flags, option
+from onega.core.errors import MachineError
 from onega.core.machine.cluster import NEEDED, Cluster
 from onega.core.machine.settings.description import sentence
 from onega.core.machine.settings.making import make_cluster, with_size
@@ -89,11 +89,9 @@ def build_cluster(flags: MachineFlags, log_procs: int | None) -> Cluster:
     power = settings.get("power", {}) | _power_settings(flags)
     if power and "busy" not in power:
         raise MachineError("idle power alone gives no energy; give --power-busy too")
-    try:
-        parts = {"rate_control": control, "power": power}
+    parts = {"rate_control": control, "power": power}
+    with in_flags("k_low", "k_high", "p_low", "p_high", "rate_low", "rate_high"):
         cluster = make_cluster(settings | {name: one for name, one in parts.items() if one})
-    except SimulationError as error:
-        raise MachineError(_as_flags(str(error))) from None
     if flags.overheads is not None:
         cluster = replace(cluster, overheads=flags.overheads)
     if power and "idle" not in power:
@@ -187,10 +185,3 @@ def _numbers(flag: str, text: str) -> tuple[float, ...]:
         raise MachineError(
             f"{flag} takes a number, or several separated by commas; got {text!r}"
         ) from None
-
-
-def _as_flags(message: str) -> str:
-    """Write the names of arguments as the flags they were given by."""
-    for name in ("k_low", "k_high", "p_low", "p_high", "rate_low", "rate_high"):
-        message = message.replace(name, flag_of(name))
-    return message

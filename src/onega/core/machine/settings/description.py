@@ -14,13 +14,13 @@ from functools import partial
 from types import UnionType
 from typing import Annotated, Any, Final, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.fields import FieldInfo
 
 from onega.core.machine.cluster import FASTEST, MOST_PROCS, ControlKind
 from onega.core.machine.faults import InterruptionRule
 from onega.core.machine.nodes import Placement
-from onega.core.units import LARGEST, LONGEST
+from onega.core.units import LARGEST, LONGEST, size
 
 Procs = Annotated[int, Field(ge=1, le=MOST_PROCS)]
 Whole = Annotated[int, Field(ge=1, le=int(LARGEST))]
@@ -33,6 +33,9 @@ Span = Annotated[float, Field(ge=0, le=LONGEST)] | str
 
 LongSpan = Annotated[float, Field(gt=0, le=LONGEST)] | str
 """A duration that isn't nil."""
+
+LEAST_MEMORY: Final = 64 * 2**20
+"""Bytes that a bare number of a node's memory has at least: 64 TiB given in megabytes are more."""
 
 _CLOCK: Final = "Clock and power, per processor"
 _NODES: Final = "Nodes and resources"
@@ -140,11 +143,26 @@ class NodesSettings(_Table):
 
     count: Whole = required("How many nodes.", [12, 4])
     procs: Whole | None = setting("Processors of each.", [8, 8])
-    memory: Amount | str | None = setting("Memory of each.", ["64GiB", "256GiB"])
+    memory: Amount | str | None = setting(
+        "Memory of each: 64G, 48000M, … (powers of 1024).", ["64GiB", "256GiB"]
+    )
     gpus: Amount | None = setting("GPUs of each.", [None, 4])
     resources: dict[str, Amount] | None = setting(
         "Anything else of each, by name.", [None, {"ssd": 2}]
     )
+
+    @field_validator("memory")
+    @classmethod
+    def _has_a_unit(cls, given: float | str | None) -> float | str | None:
+        """Refuse a bare number that can't be the bytes of a node, such as Slurm's RealMemory."""
+        if given is None or str(given).strip()[-1:].isalpha():
+            return given
+        if 0 < (bare := size(given)) < LEAST_MEMORY:
+            raise ValueError(
+                f"{bare:.15g} bytes are less than a node has; give the unit, e.g. "
+                f"'{bare:.15g}M' (Slurm's RealMemory is in M)"
+            )
+        return given
 
 
 class PartitionSettings(_Table):
@@ -197,7 +215,7 @@ class MultifactorSettings(_Table):
     half_life: LongSpan | None = setting("After it usage counts half.", ["7d"])
     period: Span | None = setting("Between two evaluations; 0: at every scheduling pass.", ["5m"])
     shares: dict[str, Annotated[float, Field(gt=0, le=LARGEST)]] | None = setting(
-        "Shares of users by number; 1 for all others.", [{"17": 3.0}]
+        "Shares of users by the log's name or number; 1 for all others.", [{"17": 3.0}]
     )
 
 
