@@ -224,7 +224,7 @@ class Cluster:
         Laws by which nodes fail and come back (`Failures`).
     overheads
         Laws of launch and completion, and for the model of Slurm of submission and release
-        (`Overheads`); or their text, the name of a file, or ``"measured"``.
+        (`Overheads`); or their text, the name of a file, ``"measured"`` or ``"none"``.
     interruption
         What becomes of interrupted jobs (`Interruption`); they are requeued by default.
     """
@@ -254,7 +254,9 @@ class Cluster:
         if self.power_cap is not None:
             object.__setattr__(self, "power_cap", PowerCap.of(self.power_cap))
         if self.overheads is not None:
-            object.__setattr__(self, "overheads", Overheads.of(self.overheads))
+            told = self.overheads
+            laws = Overheads.chosen(told) if isinstance(told, str) else Overheads.of(told)
+            object.__setattr__(self, "overheads", laws)
         if self.procs == 0 and (self.nodes or self.partitions):
             object.__setattr__(self, "procs", _described_procs(self))
         given = as_float("procs of a machine", self.procs)

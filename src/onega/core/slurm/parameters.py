@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -70,7 +71,7 @@ class SlurmParameters:
         PriorityWeightAge, PriorityWeightJobSize, PriorityMaxAge (seconds), PriorityFavorSmall of
         priority/multifactor; both weights 0: first in, first out (priority/basic).
     name
-        How the set is called in results.
+        How the set is called in results: as it was given, a slurm.conf by its path.
     ignored
         SchedulerParameters that were given but that the model doesn't know.
     """
@@ -100,13 +101,16 @@ class SlurmParameters:
             raise PolicyError(f"PriorityMaxAge is a time above 0; got {self.max_age:g} s")
 
     @classmethod
-    def parse(cls, text: str) -> SlurmParameters:
-        """Take ``stock``, ``fine``, the path of a slurm.conf, or SchedulerParameters as text."""
+    def parse(cls, text: str, *, folder: Path | None = Path()) -> SlurmParameters:
+        """Take ``stock``, ``fine``, the path of a slurm.conf, or SchedulerParameters as text.
+
+        ``folder``: where a relative path starts; None: no file is read.
+        """
         given = text.strip()
         if given.lower() in NAMED:
             return cls.of({"schedulerparameters": NAMED[given.lower()]}, given.lower())
-        if Path(given).is_file():
-            return cls.of(read_slurm_conf(given), Path(given).name)
+        if folder is not None and os.path.isfile(folder / given):  # text may be too long for a path
+            return _of_file(folder / given, given)
         if re.fullmatch(r"\w+(=[\w.+-]*)?([,;]\w+(=[\w.+-]*)?)*", given) and "=" in given:
             return cls.of({"schedulerparameters": given.replace(";", ",")}, given)
         raise PolicyError(
@@ -140,6 +144,15 @@ class SlurmParameters:
 
     def __str__(self) -> str:
         return "slurm" if self.name == "stock" else f"slurm:{self.name}"
+
+
+def _of_file(path: Path, name: str) -> SlurmParameters:
+    """Read a slurm.conf; what is wrong with a value names the file."""
+    conf = read_slurm_conf(path)
+    try:
+        return SlurmParameters.of(conf, name)
+    except PolicyError as error:
+        raise PolicyError(f"{path}: {error}") from None
 
 
 def _number(key: str, value: str) -> int:
