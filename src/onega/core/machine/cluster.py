@@ -64,7 +64,8 @@ class RateControl:
         ``"none"``: stays at the first rate. ``"random"``: one rate up with probability ``p_high``
         at each submission, one down with ``p_low`` at each completion. ``"queue"``: up when a
         submission makes the number of jobs in the system exceed ``k_high``, down when a
-        completion makes it ``k_low`` or less. ``"workload"``: up when a submission lifts the
+        completion makes it ``k_low`` or less, by as many rates as thresholds are passed.
+        ``"workload"``: up when a submission lifts the
         remaining work of all jobs in the system, in seconds at rate 1, above ``k_high``; down at
         the instant it sinks to ``k_low``. Work is what the scheduler knows of it (``knowledge``).
     rates
@@ -133,7 +134,7 @@ class RateControl:
                 f"got {len(self.k_low)} and {len(self.k_high)}"
             )
         for low, high in zip(self.k_low, self.k_high, strict=True):
-            if low > high:
+            if not low <= high:
                 raise MachineError(f"k_low must not exceed k_high, got {low:g} > {high:g}")
             if low < 0:
                 raise MachineError(f"k_low must not be negative, got {low:g}")
