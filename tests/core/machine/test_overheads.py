@@ -32,6 +32,8 @@ def test_text_files_and_the_measured_set(tmp_path):
         ("launch=1;launch=2", "launch is given twice"),
         ("luanch=3", "of launch, completion, submission"),
         ("launch=soon", "^launch: .* neither a duration"),
+        ("completion=1e12", r"^completion: what a job manager adds is at most 2\.592e\+06 s"),
+        ("report=gamma(mean=31d, sd=1d)", "^report: what a job manager adds"),
         ("release=1; completion=-1", "^completion: a law's mean is a number at least 0"),
     ],
 )

@@ -21,6 +21,9 @@ from onega.core.machine.laws import Draws, Law
 MEASURED: Final = "measured"
 """The name of the set that comes with the package."""
 
+LONGEST_OVERHEAD: Final = 30 * 86400.0
+"""Seconds that a job manager adds to a job, on average, at most: more is a mistake."""
+
 NONE: Final = "none"
 """What says that there are none."""
 
@@ -74,7 +77,7 @@ class Overheads:
         given = (launch, completion, submission, release, report)
         for name, law in zip(OVERHEADS, given, strict=True):
             try:
-                object.__setattr__(self, name, Law.of(law))
+                object.__setattr__(self, name, _checked(Law.of(law)))
             except MachineError as error:
                 raise MachineError(f"{name}: {error}") from None
 
@@ -143,6 +146,15 @@ class Overheads:
 
 
 OVERHEADS: Final = tuple(field.name for field in fields(Overheads))
+
+
+def _checked(law: Draws) -> Draws:
+    if isinstance(law, Law) and law.mean > LONGEST_OVERHEAD:
+        raise MachineError(
+            f"what a job manager adds is at most {LONGEST_OVERHEAD:g} s (30 days) on average, "
+            f"got {law.mean:g}; work of that length belongs into the jobs' run times"
+        )
+    return law
 
 
 def _told(name: str, law: Draws) -> str:

@@ -20,6 +20,7 @@ from pydantic.fields import FieldInfo
 from onega.core.machine.cluster import FASTEST, MOST_PROCS, ControlKind
 from onega.core.machine.faults import InterruptionRule
 from onega.core.machine.nodes import Placement
+from onega.core.machine.overheads import LONGEST_OVERHEAD
 from onega.core.units import LARGEST, LONGEST
 
 Procs = Annotated[int, Field(ge=1, le=MOST_PROCS)]
@@ -29,10 +30,13 @@ Rate = Annotated[float, Field(ge=1 / FASTEST, le=FASTEST)]
 Threshold = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Span = Annotated[float, Field(ge=0, le=LONGEST)] | str
-"""A duration: seconds, or text such as "15m"; of failures and overheads also a law."""
+"""A duration: seconds, or text such as "15m"; of failures also a law."""
 
 LongSpan = Annotated[float, Field(gt=0, le=LONGEST)] | str
 """A duration that isn't nil."""
+
+Overhead = Annotated[float, Field(ge=0, le=LONGEST_OVERHEAD)] | str
+"""A duration that a job manager may add, or a law."""
 
 _CLOCK: Final = "Clock and power, per processor"
 _NODES: Final = "Nodes and resources"
@@ -220,17 +224,17 @@ class InterruptionSettings(_Table):
 class OverheadsSettings(_Table):
     """Seconds that the job manager adds: a law, or a fixed duration."""
 
-    launch: Span | None = setting(
+    launch: Overhead | None = setting(
         "Holds the processors before a job's work.", ["gamma(mean=2, sd=1)"]
     )
-    completion: Span | None = setting("Holds the processors after a job's work.", ["1s"])
-    submission: Span | None = setting(
+    completion: Overhead | None = setting("Holds the processors after a job's work.", ["1s"])
+    submission: Overhead | None = setting(
         "Of a submission; the next one waits for it (policy slurm).", ["0.5s"]
     )
-    release: Span | None = setting(
+    release: Overhead | None = setting(
         "From the end until nodes can be used again: release + report · width (slurm).", ["0.5s"]
     )
-    report: Span | None = setting("See release (slurm).", [0.01])
+    report: Overhead | None = setting("See release (slurm).", [0.01])
 
 
 class ClusterSettings(_Table):
