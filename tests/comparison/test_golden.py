@@ -150,11 +150,37 @@ def test_the_command(tmp_path):
     numbers = json.loads(done.stdout)
     assert (numbers["compared"], numbers["equal"], numbers["first_different_job"]) == (6, 2, 3)
     assert "ties is event there, instant here" in done.stderr
-    for words in (["--check", tmp_path / "none"], ["--check", file, "-o", tmp_path / "other"]):
+    refused = (
+        ["--check", tmp_path / "none"],
+        ["--check", file, "-o", tmp_path / "other"],
+        ["--policy", "slurm:fine"],
+    )
+    for words in refused:
         done = command("golden", log, *words)
         assert done.returncode == 2
         assert len(done.stderr.splitlines()) == 1
+    assert "slurm:fine has no golden schedule" in done.stderr
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_what_other_programs_write_around_the_same_rows(tmp_path):
+    log, file = PLACE / "ties.swf", tmp_path / "theirs.txt"
+    text = (PLACE / "ties.easy.instant.golden").read_text()
+    head, rows = text[: text.index("\n1 ") + 1], text[text.index("\n1 ") + 1 :]
+    number = head.partition("sha256: ")[2].strip()
+    variants = {
+        "mark": "\ufeff" + text,
+        "rows alone, with a mark": "\ufeff" + rows,
+        "capitals": text.replace(number, number.upper()),
+        "tabs": head + rows.replace(" ", "\t"),
+        "carriage returns": text.replace("\n", "\r\n"),
+    }
+    for name, variant in variants.items():
+        file.write_bytes(variant.encode())
+        done = command("golden", log, "--check", file)
+        assert done.returncode == 0, (name, done.stderr)
+    file.write_text(head + rows.replace("10", "11").replace(" ", "\t"))
+    assert command("golden", log, "--check", file).returncode == 2
 
 
 def test_ids_that_are_given_twice_are_refused():

@@ -136,6 +136,27 @@ def test_refusals():
         onega.hysteresis([1.0], procs=4, arrival_rate=7.9999, mean_runtime=1.0, rates=control)
 
 
+@pytest.mark.parametrize("name", ["arrival_rate", "mean_runtime"])
+@pytest.mark.parametrize("value", [0, -1, 1e-320, 1e300, float("inf"), float("nan")])
+def test_numbers_beyond_computing_are_refused(name, value):
+    control = onega.RateControl("queue", rates=(1.0, 2.0), k_low=2, k_high=4)
+    given = {"arrival_rate": 1.0, "mean_runtime": 1.0, name: value}
+    with pytest.raises(QueueingError, match=f"{name} must be a positive number.*, from 1e-"):
+        onega.hysteresis([1.0], procs=4, rates=control, **given)
+
+
+def test_one_event_may_pass_several_thresholds():
+    """With equal thresholds the middle rate is never taken: the chain of the outer two."""
+    three = onega.RateControl("queue", rates=(1.0, 1.5, 2.0), k_low=(2, 2), k_high=(4, 4))
+    two = onega.RateControl("queue", rates=(1.0, 2.0), k_low=2, k_high=4)
+    given = {"procs": 3, "arrival_rate": 2.5, "mean_runtime": 1.0}
+    all_three, outer = (onega.hysteresis([1.0], rates=one, **given) for one in (three, two))
+    low, middle, high = all_three.time_at
+    assert middle == 0
+    assert (low, high) == pytest.approx(outer.time_at, rel=1e-10)
+    assert all_three.mean_jobs == pytest.approx(outer.mean_jobs, rel=1e-10)
+
+
 LINE = ["hysteresis", "--procs", "4", "--arrival-rate", "3", "--mean-runtime", "1"]
 
 
@@ -163,7 +184,13 @@ def test_the_command(capsys):
 
 
 @pytest.mark.parametrize(
-    "wrong", ["--rates 1,2", "--rates fast", "--rates 1 --k-low 3", "--rates 1 --power-idle 2"]
+    "wrong",
+    [
+        *("--rates 1,2", "--rates fast", "--rates 1 --k-low 3", "--rates 1 --power-idle 2"),
+        *("--rates 1,2 --k-low 2 --k-high inf", "--rates 1,2 --k-low inf --k-high inf"),
+        *("--rates 1,2 --k-low nan --k-high 3", "--rates 1,2 --k-low 2 --k-high nan"),
+        "--rates 1,2 --k-low 2 --k-high 3 --mean-runtime 1e-320",
+    ],
 )
 def test_wrong_commands_are_one_line(capsys, wrong):
     code, spoken, error = run(capsys, *wrong.split())

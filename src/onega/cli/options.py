@@ -78,8 +78,8 @@ OverheadsOption = Annotated[
     option(
         "--overheads",
         "O",
-        "What the job manager adds to jobs: measured (a set that comes along), FILE.json of "
-        "onega virtual, or laws: 'completion=gamma(mean=2, sd=1); release=1s'.",
+        "What the job manager adds to jobs: none, measured (a set that comes along), FILE.json "
+        "of onega virtual, or laws: 'completion=gamma(mean=2, sd=1); release=1s'.",
     ),
 ]
 JsonOption = Annotated[bool, flag("--json", "Print one JSON object.")]

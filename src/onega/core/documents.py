@@ -61,9 +61,12 @@ def parse_toml(text: str, error: ErrorOf) -> dict[str, Any]:
 
 
 def parse_json(text: str | bytes, error: ErrorOf) -> Any:  # noqa: ANN401
-    """Parse JSON, without the ``NaN`` and ``Infinity`` that Python alone knows."""
+    """Parse JSON, without the ``NaN`` and ``Infinity`` that Python alone knows.
+
+    A name that stands in an object twice is refused: parsers differ in which one they take.
+    """
     try:
-        found = json.loads(text, parse_constant=_no_constant)
+        found = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as problem:
         raise error(f"not a JSON file: {_told(problem)}") from None
     _check_extent(found, error)
@@ -92,6 +95,15 @@ def _told(problem: Exception) -> str:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        again = next(name for place, name in enumerate(names) if name in names[:place])
+        raise ValueError(f"{again[:60]!r} stands there twice")
+    return found
 
 
 def _check_extent(found: object, error: ErrorOf) -> None:

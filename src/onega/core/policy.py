@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final, Literal, cast, get_args
 
 from onega.core.errors import PolicyError, suggest
@@ -177,11 +178,14 @@ class Policy:
             )
 
     @classmethod
-    def parse(cls, text: str | Policy | Priority | KeyFunction) -> Policy:
+    def parse(
+        cls, text: str | Policy | Priority | KeyFunction, *, folder: Path | None = Path()
+    ) -> Policy:
         """Read the text form ``ORDER[+BACKFILL]``; ``easy`` and ``conservative`` mean fcfs+….
 
         ``slurm``, ``slurm:fine`` and ``slurm:FILE`` are models of Slurm's scheduler with stock
-        parameters, with finer ones, and with those of a slurm.conf.
+        parameters, with finer ones, and with those of a slurm.conf; its path starts in ``folder``
+        (None: no file is read).
         """
         if isinstance(text, Policy):
             return text
@@ -190,7 +194,8 @@ class Policy:
         compact = text.strip().lower()
         name, colon, parameters = text.strip().partition(":")
         if name.lower() == SLURM:
-            return cls(SLURM, slurm=SlurmParameters.parse(parameters if colon else "stock"))
+            given = parameters if colon else "stock"
+            return cls(SLURM, slurm=SlurmParameters.parse(given, folder=folder))
         order, plus, backfill = ALIASES.get(compact, compact).partition("+")
         order = order.strip()
         order = ALIASES.get(order, order) if plus else order

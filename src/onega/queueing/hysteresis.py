@@ -2,8 +2,9 @@
 
 Poisson arrivals, exponential work (each width may have its own mean), first come, first served, and
 a common rate that follows the number of jobs in the system N (`RateControl("queue")`; Rumyantsev et
-al. 2018, III-A): from level l one up when an arrival makes N > k_high[l], one down when a departure
-makes N ≤ k_low[l − 1]. With the states of `onega.queueing.phases`, q jobs behind the first waiting
+al. 2018, III-A): after an arrival up from level l as long as N > k_high[l], after a departure down
+as long as N ≤ k_low[l − 1]; one event may change it by several levels, where thresholds are equal
+or few jobs apart. With the states of `onega.queueing.phases`, q jobs behind the first waiting
 one, and the level, this is a Markov chain; a level only multiplies the rates of departures. Mean
 power is E[busy·e(R) + idle·e₀(R)] ((11) there).
 
@@ -12,6 +13,7 @@ The queue is cut where what arrives there is below `_LOST` of all arrivals.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -129,6 +131,12 @@ def hysteresis(
         raise QueueingError(
             f"the exact chain is for rate control by the queue; got {rates.kind!r}: take "
             'RateControl("queue", …) or simulate'
+        )
+    endless = [k for k in rates.k_high if not math.isfinite(k)]
+    if endless:
+        raise QueueingError(
+            f"k_high of the exact chain is a number of jobs, got {endless[0]:g}; of rates that are "
+            "never left upwards give only those up to there"
         )
     lam = finite("arrival_rate", arrival_rate)
     phases = exponential_phases(widths, procs, mean_runtime)

@@ -14,7 +14,6 @@ job, and in service it may change without a departure.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ import numpy as np
 
 from onega.core.errors import QueueingError
 from onega.core.types import Floats
+from onega.core.units import LONGEST
 from onega.queueing.constant import check_servers
 from onega.queueing.runtime_laws import RuntimeLaw
 from onega.queueing.widths import Widths, WidthsLike, mean_runtimes
@@ -248,7 +248,9 @@ def changed(n: Service, c: int, by: int) -> Service:
 
 
 def finite(name: str, value: float) -> float:
-    """Refuse a number that isn't positive."""
-    if not (math.isfinite(value) and value > 0):
-        raise QueueingError(f"{name} must be a positive number; got {value}")
+    """Refuse a number that isn't positive, or beyond anything that can be computed with."""
+    if not 1 / LONGEST <= value <= LONGEST:
+        raise QueueingError(
+            f"{name} must be a positive number, from {1 / LONGEST:g} to {LONGEST:g}; got {value:g}"
+        )
     return float(value)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from onega.core.errors import QueueingError, suggest
 from onega.core.types import Floats, Ints
-from onega.core.units import LARGEST
+from onega.core.units import LARGEST, LONGEST, SMALLEST
 from onega.core.workload.workload import Workload
 
 SPECS: Final = (
@@ -186,8 +186,11 @@ def mean_runtimes(widths: Widths, given: float | Mapping[int, float]) -> Floats:
         means = np.array([float(given[int(k)]) for k in widths.values])
     else:
         means = np.full(widths.values.size, float(given))
-    if not np.all(np.isfinite(means) & (means > 0)):
-        raise QueueingError("mean_runtime must be a positive number of seconds")
+    if not np.all((means >= SMALLEST) & (means <= LONGEST)):
+        raise QueueingError(
+            f"mean_runtime must be a positive number of seconds, from {SMALLEST:g} to "
+            f"{LONGEST:g}; got {given}"
+        )
     return means
 
 

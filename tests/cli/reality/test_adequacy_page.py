@@ -1,10 +1,16 @@
-"""The commands of docs/adequacy.md on small logs; those with a real Slurm where there is one."""
+"""The commands of docs/adequacy.md on small logs, those in its sentences too, and what they answer.
+
+Those with a real Slurm run where there is one.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import runpy
 import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +18,11 @@ import pytest
 
 import onega
 from onega.cli.app import main
+from onega.comparison.adequacy.events import EventLog
 from onega.comparison.virtual_slurm.tools import MESSAGE, have_slurm
-from places import made
+from places import ROOT, made
 
-PAGE = Path(__file__).parents[3] / "docs" / "adequacy.md"
+PAGE = ROOT / "docs" / "adequacy.md"
 SMALLER = (
     ("--procs 1024", "--procs 16"),
     ("--procs 128", "--procs 8"),
@@ -60,6 +67,9 @@ def here(tmp_path, monkeypatch):
     ]  # fmt: skip
     Path("site.sacct").write_text("\n".join(lines) + "\n")
     Path("slurm.conf").write_text("SchedulerParameters=bf_interval=45\n")
+    for name in ("real", "model"):
+        log = onega.read(f"{name.upper()}.swf")
+        EventLog.of(onega.Schedule.observed(log)).write(f"EVENTS/{name}")
     Path("MACHINE.toml").write_text("procs = 16\n")
     Path("DIR").mkdir()
     Path("OTHER").mkdir()
@@ -97,6 +107,83 @@ def test_command(command, here, capsys):
         Path("laws.json").rename("DIR/overheads.json")
     for log in ("KTH-SP2-1996-2.1-cln.swf.gz", "HPC2N-2002-2.2-cln.swf.gz"):
         command = command.replace(log, str(made("made-100.swf")))
+    words = shlex.split(command)[1:]
+    shown = run(words, capsys).partition("\n")[0]
+    check = {"adequacy": adequacy, "simulate": simulate, "compare-policies": compare_policies}
+    if words[0] in check:
+        check[words[0]](words, shown, json.loads(run([*words, "--json"], capsys)))
+    elif words[0] == "virtual":
+        report = json.loads(Path(after("-o", words), "report.json").read_text())
+        assert report["procs"] == int(after("--procs", words))
+    else:
+        assert words[:2] == ["reproduce", "adequacy"]
+        assert "Table I" in shown
+
+
+def run(words, capsys):
     with pytest.raises(SystemExit) as ended:
-        main(shlex.split(command)[1:])
-    assert not ended.value.code, capsys.readouterr().err
+        main(words)
+    told = capsys.readouterr()
+    assert not ended.value.code, told.err
+    return told.out
+
+
+def after(flag, words):
+    return words[words.index(flag) + 1]
+
+
+def adequacy(words, shown, answer):
+    assert answer["defined"]
+    if "--simulate" in words:
+        policies = after("--simulate", words).split(",")
+        assert shown.strip() == f"{words[1]} on 16 processors"
+        assert answer["policies"] == policies
+        assert all(answer[f"{policy}.P"] >= 0 for policy in policies)
+        return
+    one, other = (Path(name) for name in words[1:3])
+    assert shown.strip() == f"{one.name} and {other.name}"
+    # FCFS beside EASY, whatever the two are called: E² is the sum over the jobs' waits.
+    start = [onega.simulate(onega.read("low.swf"), 16, policy).start for policy in ("easy", "fcfs")]
+    assert answer["E"] == pytest.approx(np.linalg.norm(start[0] - start[1])) != 0
+
+
+def simulate(words, shown, answer):
+    policy = after("--policy", words)
+    assert shown.startswith(f"{policy} on 16 processors, 12 jobs")
+    assert answer["policy"] == policy
+    assert answer["mean_wait"] > 0
+
+
+def compare_policies(words, shown, answer):
+    assert shown.startswith("mean wait")
+    for policy in after("--policies", words).split(","):
+        assert answer[f"{onega.Policy.parse(policy)}_mean_wait"] > 0
+
+
+def scripts():
+    """Commands in sentences that run a file of the repository."""
+    return re.findall(r"`python (examples/[^`]*)`", PAGE.read_text(encoding="utf-8"))
+
+
+def test_the_page_has_scripts():
+    assert scripts()
+
+
+@pytest.mark.parametrize("command", scripts())
+def test_script(command, here, monkeypatch):
+    script, out = command.split()
+    monkeypatch.setattr(sys, "argv", [script, out])
+    runpy.run_path(str(ROOT / script), run_name="__main__")
+    submit = onega.read(out).column("submit")
+    assert submit.size == 120
+    assert np.diff(submit).max() > 2 * 3600  # the night
+
+
+def test_no_command_of_this_page_hides_in_a_sentence():
+    """In a sentence a command has words in the place of values: LOG, STREAM, DIR, FILE, N, …."""
+    prose = re.sub(r"```.*?```", "", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    inline = [one.split() for one in re.findall(r"`[^`]*?\b(onega \w[^`]*)`", prose)]
+    whole = [" ".join(one) for one in inline if len(one) > 2]
+    assert whole
+    hidden = [one for one in whole if not re.search(r"\b[A-Z]{2,}\b", one)]
+    assert [one for one in hidden if not any(line.startswith(one) for line in commands())] == []

@@ -58,7 +58,7 @@ def test_simulate_with_a_slurm_conf(capsys, tmp_path):
     found = answer(
         capsys, "simulate", LOG, "--policy", f"slurm:{conf}", "--overheads", LAWS, "--seed", "1"
     )
-    assert found["policy"] == "slurm:slurm.conf"
+    assert found["policy"] == f"slurm:{conf}"
     assert "overheads (completion gamma" in found["provenance"]
 
 
@@ -80,6 +80,26 @@ def test_settings_outside_the_model_are_named_once_by_every_command(capsys, tmp_
     told = [line for line in capsys.readouterr().err.splitlines() if "not in the model" in line]
     assert len(told) == 1
     assert told[0].endswith("left out: PriorityWeightFairshare=50000, PartitionName (a, b)")
+
+
+def test_two_files_of_one_name_are_two_policies(capsys, tmp_path):
+    names = []
+    for site, interval in (("one", 1), ("other", 10_000)):
+        (tmp_path / site).mkdir()
+        conf = tmp_path / site / "slurm.conf"
+        conf.write_text(f"SchedulerParameters=bf_interval={interval}\n")
+        names.append(f"slurm:{conf}")
+    found = answer(
+        capsys, "compare-policies", LOG, "--policies", ",".join(names), "--resample", "none"
+    )
+    one, other = (found[f"{name}_mean_wait"] for name in names)
+    assert one < other  # backfilling every second, and hardly ever
+
+
+def test_none_is_no_overheads(capsys):
+    words = ("simulate", LOG, "--policy", "easy", "--seed", "1")
+    assert answer(capsys, *words, "--overheads", "none") == answer(capsys, *words)
+    assert onega.Cluster(4, overheads="none") == onega.Cluster(4)
 
 
 def test_adequacy_and_compare_policies(capsys):

@@ -235,6 +235,15 @@ def test_baseline_is_the_spread_of_waits_within_width_classes():
     assert result.baseline == pytest.approx(math.sqrt(50 / 4))
     good = onega.adequacy(real, log([0, 10, 100, 101], procs=[1, 1, 4, 7]))
     assert good.summary()["skill"] == pytest.approx(1 - 0.25 / 12.5)
+    assert good.summary()["skill_reason"] is None
+
+
+def test_equal_waits_leave_no_skill():
+    """A third of a second: the mean of three isn't it to the bit."""
+    real = log([1 / 3] * 3 + [7.0] * 2, procs=[1, 1, 1, 4, 4])
+    figures = onega.adequacy(real, log([1, 2, 3, 4, 5], procs=[1, 1, 1, 4, 4])).summary()
+    assert math.isnan(figures["skill"])
+    assert figures["skill_reason"].startswith("jobs of like widths all waited the same")
 
 
 def test_sources_add_up_and_name_the_culprit():

@@ -132,6 +132,22 @@ def test_the_command_simulates_a_log_writes_events_and_figures(site, tmp_path):
     assert json.loads(again.stdout)["P"] == pytest.approx(0, abs=1e-6)
 
 
+def test_the_command_says_that_skill_is_undefined_and_why(site, tmp_path):
+    for waits, ending in ((0.0, "the observed one 0 s."), (5.0, "times the observed one.")):
+        equal = site.with_columns(pl.lit(waits).alias("wait"), note="all the same")
+        onega.write(equal, tmp_path / "real.swf")
+        words = ("adequacy", tmp_path / "real.swf", "--simulate", "easy", "--procs", 32)
+        done = command(*words)
+        said = " ".join(done.stdout.split())
+        assert "nan" not in said
+        assert "undefined" in said
+        assert "its skill is undefined: jobs of like widths all waited the same" in said
+        assert ending in said
+    answer = json.loads(command(*words, "--json").stdout)
+    assert answer["skill"] is answer["easy.skill"] is None
+    assert "waited the same" in answer["skill_reason"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

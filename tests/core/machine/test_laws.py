@@ -47,6 +47,10 @@ def test_text_is_read_and_written_back(text, law):
         ("exponential(mean=soon)", "'soon' in .* neither a duration"),
         ("gamma(mean=1, mean=2)", "given twice"),
         ("lognormal(sigma=wide, mean=1)", "'wide' in .* is not a number"),
+        ("gamma(mean=1e-300, sd=1e300)", "sd / mean of a gamma law is from 3.2e-05 to 1000"),
+        ("gamma(mean=1, sd=1e-6)", "sd / mean of a gamma law .* got 1e-06"),
+        ("gamma(mean=0, sd=1)", "mean is a number above 0, got 0"),
+        ("lognormal(mean=1e-300, sd=1e300)", "sd / mean of a lognormal law"),
         ("often", "neither a duration .* nor a law"),
     ],
 )

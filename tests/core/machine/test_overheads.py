@@ -31,7 +31,10 @@ def test_text_files_and_the_measured_set(tmp_path):
         ("/", "is a folder"),
         ("launch=1;launch=2", "launch is given twice"),
         ("luanch=3", "of launch, completion, submission"),
-        ("launch=soon", "neither a duration"),
+        ("launch=soon", "^launch: .* neither a duration"),
+        ("completion=1e12", r"^completion: what a job manager adds is at most 2\.592e\+06 s"),
+        ("report=gamma(mean=31d, sd=1d)", "^report: what a job manager adds"),
+        ("release=1; completion=-1", "^completion: a law's mean is a number at least 0"),
     ],
 )
 def test_wrong_text_is_refused(text, words):
@@ -46,13 +49,24 @@ def test_wrong_text_is_refused(text, words):
         ("{}", "holds no laws"),
         ('{"lunch": "1s"}', "did you mean 'launch'"),
         ('{"launch": {"mean": 1}}', "a law as text or seconds"),
-        ('{"launch": "gamma(mean=1)"}', "doesn't determine"),
+        ('{"launch": "gamma(mean=1)"}', "bad.json: launch: .* doesn't determine"),
+        ('{"completion": -1}', "bad.json: completion: a law's mean is a number at least 0"),
+        ('{"completion": 1, "completion": 2}', "bad.json: .*'completion' stands there twice"),
     ],
 )
 def test_wrong_files_are_refused(given, words, tmp_path):
     (tmp_path / "bad.json").write_text(given)
     with pytest.raises(onega.SimulationError, match=words):
         Overheads.load(tmp_path / "bad.json")
+
+
+def test_a_path_starts_in_its_folder_and_laws_may_be_longer_than_a_path(tmp_path):
+    Overheads(launch=3).save(tmp_path / "laws.json")
+    assert Overheads.chosen("laws.json", folder=tmp_path) == Overheads(launch=3)
+    assert Overheads.chosen(" none ") is None
+    with pytest.raises(onega.SimulationError, match="there is no such file"):
+        Overheads.chosen("laws.json", folder=tmp_path / "else")
+    assert Overheads.parse(f"launch = {' ' * 300} 3") == Overheads(launch=3)
 
 
 def test_what_has_no_text_is_not_written(tmp_path):

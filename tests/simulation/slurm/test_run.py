@@ -296,12 +296,26 @@ def test_policy_text(tmp_path):
     assert parsed.slurm.bf_resolution == 300
     assert parsed.slurm.bf_window == 1440
     assert parsed.slurm.ignored == ("no_such=1",)
-    assert str(parsed) == "slurm:Cluster.conf"
+    assert str(parsed) == f"slurm:{conf}"
+    assert onega.Policy.parse(str(parsed)) == parsed
+    assert onega.Policy.parse("slurm:Cluster.conf", folder=tmp_path).slurm.bf_interval == 45
     short = onega.Policy.parse("slurm:bf_interval=10;defer")
     assert short.slurm.bf_interval == 10
     assert short.slurm.ignored == ()
     jobs = workload([0], [10], [1], [60])
     assert "no_such=1" in onega.simulate(jobs, 1, parsed).provenance[-1]
+
+
+def test_parameters_may_be_longer_than_a_path_can_be():
+    text = ";".join(["bf_interval=7", *["bf_continue"] * 60])
+    assert onega.Policy.parse(f"slurm:{text}").slurm.bf_interval == 7
+
+
+def test_a_wrong_value_in_a_slurm_conf_names_the_file(tmp_path):
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("SchedulerParameters=bf_interval=0\n")
+    with pytest.raises(onega.SimulationError, match=rf"^{conf}: bf_interval is a number from 1"):
+        onega.Policy.parse(f"slurm:{conf}")
 
 
 @pytest.mark.parametrize(

@@ -217,10 +217,12 @@ def _site_screen(site: SiteAdequacy, title: str) -> None:
     ]
     for row in site.to_polars().to_dicts():
         figures = (None if math.isnan(row[key]) else round(row[key]) for key in columns)
-        rows.append((row["policy"], *figures, f"{row['skill']:.2f}"))
+        skill = "undefined" if math.isnan(row["skill"]) else f"{row['skill']:.2f}"
+        rows.append((row["policy"], *figures, skill))
     baseline = first["baseline_P"]
     shown = None if math.isnan(baseline) else round(baseline)
-    rows.append(("mean of each width", shown, None, None, None, "0.00"))
+    own = "undefined" if first["skill_reason"] else "0.00"
+    rows.append(("mean of each width", shown, None, None, None, own))
     emit_table(f"{title} on {site.observed.cluster.procs} processors", rows, heads)
     say(site.sentence())
 

@@ -21,6 +21,7 @@ from onega.cli.options import (
 
 if TYPE_CHECKING:
     from onega.comparison.golden import GoldenDifference
+    from onega.core.policy import Policy
     from onega.core.schedule.schedule import Schedule
     from onega.core.workload.workload import Workload
 
@@ -29,7 +30,7 @@ def golden(
     trace: TraceArgument,
     *,
     policy: Annotated[
-        str, option("--policy", "P", "fcfs, easy, conservative; or another of `onega simulate`.")
+        str, option("--policy", "P", "fcfs, easy, conservative; or another of simulate, not slurm.")
     ] = "easy",
     procs: ProcsOption = None,
     knowledge: Annotated[
@@ -61,14 +62,15 @@ def golden(
     held against one another. With --check the exit code is 1 if any job differs.
     """
     from onega.comparison.golden import golden as make_golden
-    from onega.comparison.golden import hold_against, other_rules, read_golden
+    from onega.comparison.golden import golden_policy, hold_against, other_rules, read_golden
     from onega.core.files import write_text
     from onega.traces.files import whole
 
     if check is not None and out is not None:
         fail("--check compares and writes nothing; leave --out out")
+    rule = golden_policy(policy)
     log = ReadOptions(from_format, map_file).read(trace, procs=procs)
-    schedule, left_out = _schedule(log, policy, knowledge=knowledge, ties=ties)
+    schedule, left_out = _schedule(log, rule, knowledge=knowledge, ties=ties)
     made = make_golden(schedule, ties=ties, left_out=left_out)
     numbers = {
         "log": made.facts["log"],
@@ -81,7 +83,7 @@ def golden(
         "sha256": made.sha256,
     }
     if check is not None:
-        lines = whole(check).decode("utf-8", "replace").splitlines()
+        lines = whole(check).decode("utf-8-sig", "replace").splitlines()
         facts, rows = read_golden(lines, str(check))
         if told := other_rules(made.facts, facts):
             remark(f"{check} was made by other rules: {told}")
@@ -95,7 +97,7 @@ def golden(
     emit(numbers, lambda _: print(text, end=""), json=json)
 
 
-def _schedule(log: Workload, policy: str, **how: Any) -> tuple[Schedule, int]:  # noqa: ANN401
+def _schedule(log: Workload, policy: Policy, **how: Any) -> tuple[Schedule, int]:  # noqa: ANN401
     """Simulate the log's jobs; tells how many of them can't be."""
     from onega.simulation.simulate import simulate
     from onega.traces.cleaning import simulable

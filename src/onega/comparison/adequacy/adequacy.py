@@ -25,6 +25,11 @@ PREFIXES = (50, 100, 250, 500, 750)
 SAME = 1e-6
 """Seconds by which two waits may differ and still be the same: what doubles lose at Unix times."""
 
+NO_SKILL = (
+    "jobs of like widths all waited the same, so that their mean waits leave nothing to explain"
+)
+"""Why there is no skill."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
@@ -181,7 +186,8 @@ class Adequacy(Plottable):
         baseline = self.baseline
         return {
             "baseline_P": baseline,
-            "skill": 1 - (self.P / baseline) ** 2 if baseline > 0 else math.nan,
+            "skill": 1 - (self.P / baseline) ** 2 if baseline > SAME else math.nan,
+            "skill_reason": None if baseline > SAME else NO_SKILL,
             "worst10_share": _share(gaps[worst], gaps),
             "P_without_worst10": math.sqrt(float(np.mean(kept**2))) if kept.size else math.nan,
             "median_difference": float(np.median(np.abs(gaps))),

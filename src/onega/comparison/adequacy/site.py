@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from onega.comparison.adequacy.adequacy import Adequacy, adequacy
+from onega.comparison.adequacy.adequacy import SAME, Adequacy, adequacy
 from onega.core.errors import SimulationError
 from onega.core.machine.cluster import Cluster
 from onega.core.plotting import Plottable
@@ -88,8 +88,13 @@ class SiteAdequacy(Plottable):
         """Say plainly what the figures mean and what they can't."""
         result = self.results[self.best]
         figures = result.summary()
-        off = figures["mean_wait_model"] / max(figures["mean_wait_real"], 1e-9)
-        if figures["skill"] > 0:
+        model, real = figures["mean_wait_model"], figures["mean_wait_real"]
+        off = f"{humanise_seconds(model)}, the observed one {humanise_seconds(real)}"
+        if real > SAME:
+            off = f"{model / real:.2f} times the observed one"
+        if figures["skill_reason"]:
+            worth = f"its skill is undefined: {figures['skill_reason']}"
+        elif figures["skill"] > 0:
             explained = percent(figures["skill"])
             worth = f"it explains {explained} of what the mean of each width leaves open"
         else:
@@ -97,8 +102,8 @@ class SiteAdequacy(Plottable):
         near, plain = humanise_together(result.P, figures["baseline_P"])
         return (
             f"Nearest is {self.best}: P = {near} against {plain} for the mean wait of each width; "
-            f"{worth}. Its mean wait is {off:.2f} times the observed one. Not described, and so "
-            f"not simulated: {'; '.join(self.not_described)}."
+            f"{worth}. Its mean wait is {off}. Not described, and so not simulated: "
+            f"{'; '.join(self.not_described)}."
         )
 
 

@@ -60,7 +60,8 @@ class RateControl:
         ``"none"``: stays at the first rate. ``"random"``: one rate up with probability ``p_high``
         at each submission, one down with ``p_low`` at each completion. ``"queue"``: up when a
         submission makes the number of jobs in the system exceed ``k_high``, down when a
-        completion makes it ``k_low`` or less. ``"workload"``: up when a submission lifts the
+        completion makes it ``k_low`` or less, by as many rates as thresholds are passed.
+        ``"workload"``: up when a submission lifts the
         remaining work of all jobs in the system, in seconds at rate 1, above ``k_high``; down at
         the instant it sinks to ``k_low``. Work is what the scheduler knows of it (``knowledge``).
     rates
@@ -129,7 +130,7 @@ class RateControl:
                 f"got {len(self.k_low)} and {len(self.k_high)}"
             )
         for low, high in zip(self.k_low, self.k_high, strict=True):
-            if low > high:
+            if not low <= high:
                 raise MachineError(f"k_low must not exceed k_high, got {low:g} > {high:g}")
             if low < 0:
                 raise MachineError(f"k_low must not be negative, got {low:g}")
@@ -220,7 +221,7 @@ class Cluster:
         Laws by which nodes fail and come back (`Failures`).
     overheads
         Laws of launch and completion, and for the model of Slurm of submission and release
-        (`Overheads`); or their text, the name of a file, or ``"measured"``.
+        (`Overheads`); or their text, the name of a file, ``"measured"`` or ``"none"``.
     interruption
         What becomes of interrupted jobs (`Interruption`); they are requeued by default.
     """
@@ -250,7 +251,9 @@ class Cluster:
         if self.power_cap is not None:
             object.__setattr__(self, "power_cap", PowerCap.of(self.power_cap))
         if self.overheads is not None:
-            object.__setattr__(self, "overheads", Overheads.of(self.overheads))
+            told = self.overheads
+            laws = Overheads.chosen(told) if isinstance(told, str) else Overheads.of(told)
+            object.__setattr__(self, "overheads", laws)
         if self.procs == 0 and (self.nodes or self.partitions):
             object.__setattr__(self, "procs", _described_procs(self))
         given = as_float("procs of a machine", self.procs)

@@ -53,6 +53,10 @@ SHAPES: Final = {"weibull": (0.01, 1e6), "gamma": (1e-6, 1e9), "lognormal": (1e-
 """Shapes of which the moments are still numbers: Γ(1 + 1/k), exp(σ²/2)."""
 
 
+SPREADS: Final = {"gamma": (1e9**-0.5, 1e3), "lognormal": (1e-9, 1e150)}
+"""Standard deviation over mean, where that is given instead of a shape."""
+
+
 @runtime_checkable
 class Draws(Protocol):
     """Anything that draws durations in seconds."""
@@ -137,6 +141,8 @@ class Law:
         if frozenset(given) not in KINDS[kind]:
             ways = " or ".join(f"{kind}({', '.join(sorted(way))})" for way in KINDS[kind])
             raise MachineError(f"{text!r} doesn't determine a law; accepted: {ways}")
+        if "sd" in given:
+            _check_spread(kind, given, text)
         try:
             return cls(kind, *_MOMENTS[kind](given))
         except OverflowError:
@@ -171,6 +177,17 @@ def draw_durations(law: Draws, count: int, seed: SeedSequence, stream: int) -> F
     return values
 
 
+def _check_spread(kind: str, given: Mapping[str, float], text: str) -> None:
+    """Refuse a mean and a standard deviation that are too far apart for numbers."""
+    least, most = SPREADS[kind]
+    ratio = _above_zero("sd", given["sd"]) / _above_zero("mean", given["mean"])
+    if not least <= ratio <= most:
+        raise MachineError(
+            f"{text!r}: the moments of this law are no numbers: sd / mean of a {kind} law is from "
+            f"{least:.2g} to {most:g}, got {ratio:.3g}"
+        )
+
+
 def _weibull(given: Mapping[str, float]) -> tuple[float, float]:
     shape = _above_zero("shape", given["shape"])
     return given.get("mean", given.get("scale", 0.0) * math.gamma(1 + 1 / shape)), shape
@@ -178,15 +195,14 @@ def _weibull(given: Mapping[str, float]) -> tuple[float, float]:
 
 def _gamma(given: Mapping[str, float]) -> tuple[float, float]:
     if "sd" in given:
-        return given["mean"], (given["mean"] / _above_zero("sd", given["sd"])) ** 2
+        return given["mean"], (given["mean"] / given["sd"]) ** 2
     shape = _above_zero("shape", given["shape"])
     return given.get("mean", given.get("scale", 0.0) * shape), shape
 
 
 def _lognormal(given: Mapping[str, float]) -> tuple[float, float]:
     if "sd" in given:
-        mean = _above_zero("mean", given["mean"])
-        return mean, math.sqrt(math.log1p((_above_zero("sd", given["sd"]) / mean) ** 2))
+        return given["mean"], math.sqrt(math.log1p((given["sd"] / given["mean"]) ** 2))
     sigma = _above_zero("sigma", given["sigma"])
     return given.get("mean", given.get("median", 0.0) * math.exp(sigma**2 / 2)), sigma
 

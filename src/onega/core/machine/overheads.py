@@ -7,6 +7,7 @@ run time b and its completion c; a and c vary from run to run.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +20,12 @@ from onega.core.machine.laws import Draws, Law
 
 MEASURED: Final = "measured"
 """The name of the set that comes with the package."""
+
+LONGEST_OVERHEAD: Final = 30 * 86400.0
+"""Seconds that a job manager adds to a job, on average, at most: more is a mistake."""
+
+NONE: Final = "none"
+"""What says that there are none."""
 
 
 class HasOverheads(Protocol):
@@ -76,7 +83,10 @@ class Overheads:
     ) -> None:
         given = (launch, completion, submission, release, report, beat, cycle)
         for name, law in zip(OVERHEADS, given, strict=True):
-            object.__setattr__(self, name, Law.of(law))
+            try:
+                object.__setattr__(self, name, _checked(Law.of(law)))
+            except MachineError as error:
+                raise MachineError(f"{name}: {error}") from None
 
     @classmethod
     def of(cls, given: HasOverheads | str) -> Overheads:
@@ -93,14 +103,22 @@ class Overheads:
             ) from None
 
     @classmethod
-    def parse(cls, text: str) -> Overheads:
-        """Take ``measured``, a file that `save` wrote, or laws: ``launch=2s; release=1``."""
+    def chosen(cls, text: str, *, folder: Path = Path()) -> Overheads | None:
+        """Take ``none``, or what `parse` takes."""
+        return None if text.strip() == NONE else cls.parse(text, folder=folder)
+
+    @classmethod
+    def parse(cls, text: str, *, folder: Path = Path()) -> Overheads:
+        """Take ``measured``, a file that `save` wrote, or laws: ``launch=2s; release=1``.
+
+        The path of a file starts in ``folder``.
+        """
         if text.strip() == MEASURED:
             return cls.measured()
-        if Path(text).is_file():
-            return cls.load(text)
+        if os.path.isfile(folder / text):  # laws may be too long for a path
+            return cls.load(folder / text)
         if "=" not in text and ("/" in text or text.endswith(".json")):
-            there = "is a folder" if Path(text).is_dir() else "there is no such file"
+            there = "is a folder" if os.path.isdir(folder / text) else "there is no such file"
             raise MachineError(f"overheads {text!r}: {there}")
         laws: dict[str, str] = {}
         for part in filter(None, (one.strip() for one in text.split(";"))):
@@ -137,6 +155,15 @@ class Overheads:
 OVERHEADS: Final = tuple(field.name for field in fields(Overheads))
 
 
+def _checked(law: Draws) -> Draws:
+    if isinstance(law, Law) and law.mean > LONGEST_OVERHEAD:
+        raise MachineError(
+            f"what a job manager adds is at most {LONGEST_OVERHEAD:g} s (30 days) on average, "
+            f"got {law.mean:g}; work of that length belongs into the jobs' run times"
+        )
+    return law
+
+
 def _told(name: str, law: Draws) -> str:
     if not isinstance(law, Law):
         raise MachineError(f"{name} is drawn by {law!r}, which can't be written; give a law")
@@ -156,4 +183,7 @@ def _from(given: Any, path: StrPath) -> Overheads:  # noqa: ANN401
             raise MachineError(f"{path}: {name} is a law as text or seconds, got {law!r:.60}")
     if not laws:
         raise MachineError(f"{path} holds no laws of overheads: of {', '.join(OVERHEADS)}")
-    return Overheads(**laws)
+    try:
+        return Overheads(**laws)
+    except MachineError as error:
+        raise MachineError(f"{path}: {error}") from None

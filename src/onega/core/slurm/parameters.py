@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Mapping
@@ -72,7 +73,7 @@ class SlurmParameters:
         PriorityWeightAge, PriorityWeightJobSize, PriorityMaxAge (seconds), PriorityFavorSmall of
         priority/multifactor; both weights 0: first in, first out (priority/basic).
     name
-        How the set is called in results.
+        How the set is called in results: as it was given, a slurm.conf by its path.
     ignored
         What was given but isn't in the model: SchedulerParameters that it doesn't know, and of a
         slurm.conf whatever else would change a schedule (`onega.core.slurm.outside`).
@@ -103,16 +104,17 @@ class SlurmParameters:
             raise PolicyError(f"PriorityMaxAge is a time above 0; got {self.max_age:g} s")
 
     @classmethod
-    def parse(cls, text: str) -> SlurmParameters:
+    def parse(cls, text: str, *, folder: Path | None = Path()) -> SlurmParameters:
         """Take ``stock``, ``fine``, the path of a slurm.conf, or SchedulerParameters as text.
 
-        Warns of what is given and isn't in the model.
+        Warns of what is given and isn't in the model. ``folder``: where a relative path starts;
+        None: no file is read.
         """
         given = text.strip()
         if given.lower() in NAMED:
             found = cls.of({"schedulerparameters": NAMED[given.lower()]}, given.lower())
-        elif Path(given).is_file():
-            found = cls.of(read_slurm_conf(given), Path(given).name)
+        elif folder is not None and os.path.isfile(folder / given):  # it may be too long for a path
+            found = _of_file(folder / given, given)
         elif re.fullmatch(r"\w+(=[\w.+-]*)?([,;]\w+(=[\w.+-]*)?)*", given) and "=" in given:
             found = cls.of({"schedulerparameters": given.replace(";", ",")}, given)
         else:
@@ -155,6 +157,15 @@ class SlurmParameters:
 
     def __str__(self) -> str:
         return "slurm" if self.name == "stock" else f"slurm:{self.name}"
+
+
+def _of_file(path: Path, name: str) -> SlurmParameters:
+    """Read a slurm.conf; what is wrong with a value names the file."""
+    conf = read_slurm_conf(path)
+    try:
+        return SlurmParameters.of(conf, name)
+    except PolicyError as error:
+        raise PolicyError(f"{path}: {error}") from None
 
 
 def _number(key: str, value: str) -> int:

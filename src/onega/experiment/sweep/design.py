@@ -20,8 +20,11 @@ from onega.experiment.sweep.policies import KEY as POLICY
 from onega.experiment.sweep.spec import RandomDesign, Spec
 from onega.experiment.sweep.tables import Range
 
-FILES = ("trace", "model", "cluster", *TABLES)
-"""Keys whose values are paths: what counts is what the files hold."""
+FILES = ("trace", "model", "cluster", "overheads", *TABLES)
+"""Keys whose values are (or may be) paths: what counts is what the files hold."""
+
+COLUMNS = "columns"
+"""Of how logs are read: a map of columns, or the path of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +100,14 @@ class Design:
         }
         if POLICY in facts:
             facts[POLICY] = self.contents.get(f"{ABOUT}{facts[POLICY]}", facts[POLICY])
+        read = dict(self.spec.read)
+        if isinstance(columns := read.get(COLUMNS), str):
+            read[COLUMNS] = self.contents.get(columns, columns)
         whole = {
             "onega": self.version,
             "parameters": facts,
             "measures": list(self.spec.measures),
-            "read": dict(self.spec.read),
+            "read": read,
             "workload": self.contents.get(""),
         }
         return hashlib.sha256(canonical(whole).encode()).hexdigest()[:32]

@@ -6,9 +6,17 @@ import copy
 import re
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+)
 
 from onega.core.errors import ExperimentError, suggest
 from onega.core.machine.laws import Law
@@ -23,10 +31,10 @@ CASE: Final = "case"
 CLUSTER: Final = "cluster."
 
 
-def _policy(value: Any) -> Any:  # noqa: ANN401
+def _policy(value: Any, info: ValidationInfo) -> Any:  # noqa: ANN401
     if not (isinstance(value, str | Policy | Priority) or callable(value)):
         raise ValueError(f"must be a policy or its name, got {value!r}")
-    Policy.parse(value)
+    Policy.parse(value, folder=info.context)
     return value
 
 
@@ -107,17 +115,17 @@ def nearest_key(given: str) -> str:
     return suggest(given, known_keys())
 
 
-def check_value(key: str, value: Any) -> None:  # noqa: ANN401
+def check_value(key: str, value: Any, folder: Path = Path()) -> None:  # noqa: ANN401
     """Refuse a wrong value with a ValueError that says what is accepted.
 
     Of the machine's settings each by itself; what belongs together is checked later, and so is an
-    entry of a list.
+    entry of a list. Relative paths start in ``folder``.
     """
     if key not in known_keys():
         return
     model = ClusterSettings if key.startswith(CLUSTER) else RunKeys
     try:
-        model.model_validate(nested({key.removeprefix(CLUSTER): value}))
+        model.model_validate(nested({key.removeprefix(CLUSTER): value}), context=folder)
     except ValidationError as error:
         fault = first_fault(error)
         if fault["type"] != "missing":

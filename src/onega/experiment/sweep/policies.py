@@ -2,7 +2,7 @@
 
 ``easy`` and ``fcfs+easy`` are one policy; tables, keys and manifests call it ``fcfs+easy``, as
 `onega.replicate` does. A `onega.Policy`, a `onega.Priority` or a plain function is called by its
-own name, and what it does is part of the digest of its runs.
+own name, and what it does is part of the digest of its runs; so is what a slurm.conf says.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def name_policies(spec: Spec) -> Spec:
     found: dict[str, Policy] = {}
 
     def named(value: Any) -> str:  # noqa: ANN401
-        policy = Policy.parse(value)
+        policy = Policy.parse(value, folder=spec.folder)
         name = str(policy)
         if found.setdefault(name, policy) != policy:
             raise ExperimentError(
@@ -81,8 +81,9 @@ def digests(policies: Mapping[str, Policy]) -> dict[str, str]:
 
 
 def _said_by_name(name: str, policy: Policy) -> bool:
+    """Tell whether a policy's name is enough to make it, without any file."""
     try:
-        return Policy.parse(name) == policy
+        return Policy.parse(name, folder=None) == policy
     except OnegaError:
         return False
 

@@ -17,7 +17,7 @@ from onega.core.machine.settings.reading import read_settings
 from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload
 from onega.experiment.planning.targets import Measure
-from onega.experiment.sweep.design import Design, Run
+from onega.experiment.sweep.design import COLUMNS, Design, Run
 from onega.experiment.sweep.policies import digests
 from onega.experiment.sweep.run import GIVEN, Source, Sources, perform
 from onega.experiment.sweep.spec import Spec, read_spec
@@ -103,10 +103,9 @@ def prepare(
             tables[path] = reader(plan.folder / path)
             contents[path] = _digest(plan.folder / path)
     for text in _paths(plan, "overheads"):
-        file = plan.folder / text
-        tables[text] = Overheads.load(file) if file.is_file() else _overheads(text)
-        if file.is_file():
-            contents[text] = _digest(file)
+        tables[text] = _overheads(text, plan.folder)
+        if os.path.isfile(plan.folder / text):
+            contents[text] = _digest(plan.folder / text)
     design = Design(plan, contents | digests(plan.policies))
     measures = tuple(Measure.parse(one) for one in plan.measures)
     sources = Sources(jobs, machines, tables, measures, plan.policies)
@@ -114,9 +113,9 @@ def prepare(
     return Prepared(design, sources, reports, impossible)
 
 
-def _overheads(text: str) -> Overheads | None:
+def _overheads(text: str, folder: Path) -> Overheads | None:
     try:
-        return None if text == "none" else Overheads.parse(text)
+        return Overheads.chosen(text, folder=folder)
     except SimulationError as error:
         raise ExperimentError(f"overheads: {error}") from None
 
@@ -132,6 +131,9 @@ def _jobs(
     jobs: dict[str, Source] = {}
     reports: dict[str, Report] = {}
     contents: dict[str, str] = {}
+    columns = spec.read.get(COLUMNS)
+    if isinstance(columns, str):
+        contents[columns] = _digest(spec.folder / columns)
     for path in _paths(spec, "trace"):
         file = spec.folder / path
         log = read(file, **_options(spec))
@@ -160,8 +162,8 @@ def _jobs(
 def _options(spec: Spec) -> dict[str, Any]:
     """Return how logs are read; a column map in a file is beside the spec."""
     options = dict(spec.read)
-    if isinstance(options.get("columns"), str):
-        options["columns"] = spec.folder / options["columns"]
+    if isinstance(options.get(COLUMNS), str):
+        options[COLUMNS] = spec.folder / options[COLUMNS]
     return options
 
 

@@ -189,7 +189,7 @@ def _check_values(part: str, key: str, spec: Spec, named: Collection[str]) -> No
         if key == "policy" and isinstance(value, str) and value in named:
             continue
         try:
-            check_value(key, value)
+            check_value(key, value, spec.folder)
         except ValueError as error:
             raise ExperimentError(f"{part}.{key}: {error}") from None
 

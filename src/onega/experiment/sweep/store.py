@@ -257,9 +257,9 @@ def difference(before: Design, after: Design) -> str:
     for key in dict.fromkeys([*new, *old]):
         if old.get(key) != new.get(key):
             return f"{key} {_told('was', old.get(key))}, now {_told('is', new.get(key))}"
-    for path in after.contents:
-        if before.contents.get(path) != after.contents[path]:
-            return f"{path or 'the workload'} holds something else than it did"
+    for path in {**after.contents, **before.contents}:
+        if before.contents.get(path) != after.contents.get(path):
+            return f"{path.removeprefix(ABOUT) or 'the workload'} holds something else than it did"
     return "its parts are in another order"
 
 

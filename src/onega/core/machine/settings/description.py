@@ -20,6 +20,7 @@ from pydantic.fields import FieldInfo
 from onega.core.machine.cluster import FASTEST, MOST_PROCS, ControlKind
 from onega.core.machine.faults import InterruptionRule
 from onega.core.machine.nodes import Placement
+from onega.core.machine.overheads import LONGEST_OVERHEAD
 from onega.core.units import LARGEST, LONGEST, size
 
 Procs = Annotated[int, Field(ge=1, le=MOST_PROCS)]
@@ -29,13 +30,16 @@ Rate = Annotated[float, Field(ge=1 / FASTEST, le=FASTEST)]
 Threshold = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Span = Annotated[float, Field(ge=0, le=LONGEST)] | str
-"""A duration: seconds, or text such as "15m"; of failures and overheads also a law."""
+"""A duration: seconds, or text such as "15m"; of failures also a law."""
 
 LongSpan = Annotated[float, Field(gt=0, le=LONGEST)] | str
 """A duration that isn't nil."""
 
 LEAST_MEMORY: Final = 64 * 2**20
 """Bytes that a bare number of a node's memory has at least: 64 TiB given in megabytes are more."""
+
+Overhead = Annotated[float, Field(ge=0, le=LONGEST_OVERHEAD)] | str
+"""A duration that a job manager may add, or a law."""
 
 _CLOCK: Final = "Clock and power, per processor"
 _NODES: Final = "Nodes and resources"
@@ -238,21 +242,21 @@ class InterruptionSettings(_Table):
 class OverheadsSettings(_Table):
     """Seconds that the job manager adds: a law, or a fixed duration."""
 
-    launch: Span | None = setting(
+    launch: Overhead | None = setting(
         "Holds the processors before a job's work.", ["gamma(mean=2, sd=1)"]
     )
-    completion: Span | None = setting("Holds the processors after a job's work.", ["1s"])
-    submission: Span | None = setting(
+    completion: Overhead | None = setting("Holds the processors after a job's work.", ["1s"])
+    submission: Overhead | None = setting(
         "Of a submission; the next one waits for it (policy slurm).", ["0.5s"]
     )
-    release: Span | None = setting(
+    release: Overhead | None = setting(
         "From the end until nodes can be used again: release + report · width (slurm).", ["0.5s"]
     )
-    report: Span | None = setting("See release (slurm).", [0.01])
-    beat: Span | None = setting(
+    report: Overhead | None = setting("See release (slurm).", [0.01])
+    beat: Overhead | None = setting(
         "Of a beat of the background loop beyond its second (slurm).", [0.02]
     )
-    cycle: Span | None = setting("Of a backfill cycle beyond its interval (slurm).", [0.01])
+    cycle: Overhead | None = setting("Of a backfill cycle beyond its interval (slurm).", [0.01])
 
 
 class ClusterSettings(_Table):
