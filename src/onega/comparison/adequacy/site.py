@@ -16,7 +16,7 @@ from onega.core.policy import MULTIFACTOR, Knowledge, Policy
 from onega.core.rng import Rng, seed_sequence
 from onega.core.schedule.common import comparable_jobs
 from onega.core.schedule.schedule import Schedule
-from onega.core.units import humanise_together, percent
+from onega.core.units import humanise_seconds, humanise_together, percent
 from onega.core.workload.report import Report
 from onega.core.workload.workload import Workload
 from onega.simulation.simulate import simulate
