@@ -207,11 +207,12 @@ class SiteReport:
             percent(share) + overfull(share),
             f"of {answers.cluster.procs:,} processors ({answers.machine_from}), {answers.over}.",
         )
+        more = f"one in twenty more than {humanise_seconds(history['p95_wait'])}"
         yield Fact(
             "Mean wait",
             humanise_seconds(history["mean_wait"]),
             f"So long jobs {waited}; half of them {humanise_seconds(history['median_wait'])} or "
-            f"less, one in twenty more than {humanise_seconds(history['p95_wait'])}.",
+            f"less, {more if history['p95_wait'] else 'fewer than one in twenty at all'}.",
         )
         if answers.stability is not None and answers.stability.offered_load is not None:
             yield keeps_up_fact(answers.stability)

@@ -55,7 +55,7 @@ def here(tmp_path, monkeypatch):
     submit, procs = np.cumsum(rng.integers(0, 8, 12)).astype(float), rng.integers(1, 8, 12)
     table = {"submit": submit, "runtime": runtime, "procs": procs, "estimate": 2 * runtime}
     jobs = onega.Workload(table, onega.Meta(procs=16))
-    for name in ("jobs.swf", "heavy.swf", "low.swf"):
+    for name in ("jobs.swf", "heavy.swf", "low.swf", "night.swf"):
         onega.write(jobs, name)
     for name, policy in (("REAL.swf", "easy"), ("MODEL.swf", "fcfs")):
         wait = onega.simulate(jobs, 16, policy).start - submit

@@ -45,7 +45,7 @@ def _site_blocks(answers: Answers) -> Iterator[Block]:
             (
                 name,
                 humanise_seconds(found["P"]),
-                f"{found['skill']:.2f}",
+                "undefined" if found["skill_reason"] else f"{found['skill']:.2f}",
                 humanise_seconds(found["mean_wait_model"]),
                 humanise_seconds(found["p95_wait_model"]),
                 f"{found['ks_wait']:.2f}",

@@ -10,7 +10,7 @@ from onega.core.units import humanise_seconds, quantity
 from onega.pages import Block, Fact, Facts, Paragraph, Picture, Section, Table
 from onega.queueing.sentences import percent
 from onega.report.answers import Answers
-from onega.traces.description.sentences import opening, share
+from onega.traces.description.sentences import longer_than_asked, opening, share
 from onega.traces.description.shares import SHOWN
 
 MONTHS: Final = 24
@@ -85,7 +85,7 @@ def _load_facts(answers: Answers) -> Iterator[Fact]:
             "Estimates",
             percent(estimates.median_accuracy),
             "of the time that its user asked for is what the median job ran; "
-            f"{percent(estimates.over_jobs or 0.0)} ran longer than asked for.",
+            f"{longer_than_asked(estimates)}.",
         )
 
 

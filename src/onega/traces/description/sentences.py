@@ -11,6 +11,7 @@ from onega.core.units import count_of, humanise_seconds, overfull, percent
 if TYPE_CHECKING:
     from onega.traces.description.cycles import Cycles
     from onega.traces.description.description import Description
+    from onega.traces.description.estimates import Estimates
     from onega.traces.description.marginals import Marginal
 
 DAY = 86400.0
@@ -98,16 +99,20 @@ def _about_waits(wait: Marginal) -> str:
     return f"Half of the jobs {half}; one in twenty waited more than {humanise_seconds(wait.p95)}."
 
 
+def longer_than_asked(estimates: Estimates) -> str:
+    """Say how many jobs ran longer than asked for, and by how much at most."""
+    if estimates.most_over is None:
+        return "none ran longer than asked for"
+    most = humanise_seconds(estimates.most_over)
+    return f"{share(estimates.over_jobs)} ran longer than asked for, by {most} at most"
+
+
 def _about_people(description: Description) -> Iterator[str]:
     estimates, users, cycles = description.estimates, description.users, description.cycles
     if estimates is not None and estimates.median_accuracy is not None:
-        longer = "none ran longer than asked for"
-        if estimates.most_over is not None:
-            longer = f"{share(estimates.over_jobs)} ran longer than asked for, by "
-            longer += f"{humanise_seconds(estimates.most_over)} at most"
         yield (
             f"The median job ran {percent(estimates.median_accuracy)} of the time its user asked "
-            f"for; {longer}."
+            f"for; {longer_than_asked(estimates)}."
         )
     if users is not None and users.users > 1:
         area = users.active_area_share
