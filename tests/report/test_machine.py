@@ -147,7 +147,7 @@ def test_work_a_day_is_in_processor_hours():
     said = to_markdown(made.document())
     assert "in 7 jobs that ran." in said
     assert "7 jobs on 10 processors, 2024-01-01." in said
-    assert "1 January 2024 00:00 to 06:00" in said
+    assert "1 January 2024, 00:00 to 06:00" in said
 
 
 def test_two_loads_have_two_names():

@@ -161,8 +161,8 @@ def compare_policies(words, shown, answer):
 
 
 def scripts():
-    """Commands in sentences that run a file of the repository."""
-    return re.findall(r"`python (examples/[^`]*)`", PAGE.read_text(encoding="utf-8"))
+    """Commands that run a file of the repository, in sentences and blocks."""
+    return re.findall(r"(?:`|\$ )python (examples/[^`\n]*)", PAGE.read_text(encoding="utf-8"))
 
 
 def test_the_page_has_scripts():

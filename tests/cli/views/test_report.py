@@ -8,6 +8,7 @@ import pytest
 
 import onega
 from onega.cli import main
+from onega.traces.repeats import REPEATED
 from report.logs import make_log
 
 QUICK = ("--policies", "fcfs,easy", "--replicates", "2")
@@ -124,6 +125,6 @@ def test_what_is_left_out_is_said_on_stderr(run, log, tmp_path):
     trace.write_text("\n".join([*lines, *lines[1:4], ""]), "utf-8")
     code, _, err = run(trace, "-o", tmp_path / "r.md", "--procs", "64", *QUICK)
     assert code == 0
-    assert "dropped 3: rows that repeat an earlier one in every column" in err
+    assert f"dropped 3: {REPEATED}" in err
     assert "kB; its figures are in HTML only" in err
     assert "0.0 MB" not in err
