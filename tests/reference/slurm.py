@@ -50,7 +50,7 @@ def reserve(plan, start, until, nodes):
     return cut
 
 
-def earliest(plan, job, now, idle, completing, running, resolution):
+def earliest(plan, job, now, idle, completing, running, resolution, grid):
     """(start or ∞, nodes allowed, nodes chosen, whether it waits for another job's plan)."""
     every = set().union(*(free for _, _, free in plan))
     later, window_end, defers = now, plan[-1][1], False
@@ -91,8 +91,8 @@ def earliest(plan, job, now, idle, completing, running, resolution):
             continue
         if start > window_end:
             return inf, allowed, set(), defers
-        a = floor(start / resolution) * resolution
-        b = floor((start + job["limit"]) / resolution) * resolution
+        a = grid + floor((start - grid) / resolution) * resolution
+        b = grid + floor((start + job["limit"] - grid) / resolution) * resolution
         clash = any(e > a and s < b and not chosen <= free for s, e, free in plan)
         if start > now and clash:
             if start <= begin_at:
@@ -112,10 +112,11 @@ def seen_after(takes):
     return looks + max(0, ceil(takes - looks))
 
 
-def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5, turns=(1, 1, 0)):
+def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5, past=0, turns=(1, 1, 0)):
     """Starts of ``jobs`` (dicts with submit, runtime, limit, procs, release, reports, overrun).
 
     Those with a ``submission`` are heard of once it is over; submissions wait for each other.
+    ``past``: seconds from a time to which plans are rounded to the log's zero.
     """
     heard = -inf
     for job in jobs:
@@ -158,7 +159,7 @@ def simulate(jobs, procs, rules, beat=0.5, wake=0.25, full=0.5, turns=(1, 1, 0))
                 if one["state"] == "running"
             ]
             when, allowed, chosen, waits = earliest(
-                plan, job, t, idle, completing, running, rules.bf_resolution
+                plan, job, t, idle, completing, running, rules.bf_resolution, -past
             )
             defers = defers or waits
             if when <= t:

@@ -62,7 +62,9 @@ def random_problem(seed):
         *(rng.choice(values, count) for values in ([0, 0.3, 2.7], [0, 0.1, 3.3], [0, 0.2, 4.1])),
         *(float(rng.choice([0, 0.001, 0.017, 0.4, 2.5])) for _ in range(2)),
     )
-    return jobs, procs, PARAMETERS[rng.integers(len(PARAMETERS))], delays
+    parameters = PARAMETERS[rng.integers(len(PARAMETERS))]
+    epoch = float(rng.integers(10**9)) if rng.random() < 0.5 else None
+    return onega.Workload(jobs.table, onega.Meta(epoch=epoch)), procs, parameters, delays
 
 
 def busy_stream(seed, count, procs=None):
@@ -76,8 +78,10 @@ def busy_stream(seed, count, procs=None):
     return workload(submit, runtime, width, estimate), procs
 
 
-def twin(jobs, procs, parameters, delays, phases=(0.5, 0.25, 0.5)):
+def twin(jobs, procs, parameters, delays, phases=(0.5, 0.25, 0.5, 0.0)):
     """Return the naive twin's starts."""
+    resolution, epoch = parameters.bf_resolution, jobs.meta.epoch
+    past = int(phases[3] * resolution) if epoch is None else int(epoch) % resolution
     names = ("submit", "submission", "runtime", "limit", "procs", "overrun", "release", "reports")
     columns = (
         jobs.column("submit"), delays.submission, jobs.column("runtime"),
@@ -85,7 +89,7 @@ def twin(jobs, procs, parameters, delays, phases=(0.5, 0.25, 0.5)):
         delays.overrun, delays.release, delays.reports,
     )  # fmt: skip
     plain = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-    return naive.simulate(plain, procs, parameters, *phases, turns=delays.turns())
+    return naive.simulate(plain, procs, parameters, *phases[:3], past, delays.turns())
 
 
 def check(jobs, procs, parameters, delays=None):
@@ -100,7 +104,7 @@ def check_drawn(jobs, procs, rule, seed):
     schedule = onega.simulate(jobs, onega.Cluster(procs, overheads=LAWS), rule, rng=seed)
     source = seed_sequence(seed)
     delays = SlurmDelays.draw(LAWS, jobs, rng=source)
-    phases = generator(child(source, 0)).random(3)
+    phases = generator(child(source, 0)).random(4)
     phases[:2] = np.floor(1024 * phases[:2]) / 1024
     starts = twin(jobs, procs, onega.Policy.parse(rule).slurm, delays, phases)
     np.testing.assert_array_equal(schedule.start, starts)

@@ -73,6 +73,21 @@ def test_a_job_that_a_cycle_starts_may_end_before_the_beat_that_would_have_been_
     check(jobs, procs, parameters, replace(delays, beat=0.0, cycle=0.0))
 
 
+def test_plans_are_rounded_in_unix_time():
+    """A reservation at 120 s is at a full minute, or begins at 90 s where 30 is one.
+
+    The narrow job would end at about 101 s: it starts before the first of these alone.
+    """
+    jobs = workload([0, 1, 40], [130, 60, 60], [3, 4, 1], [70, 60, 60])
+    starts = {}
+    for epoch in (0.0, 30.0):
+        dated = onega.Workload(jobs.table, onega.Meta(epoch=epoch))
+        parameters = SlurmParameters(bf_interval=10, batch_sched_delay=0)
+        starts[epoch] = simulate_slurm(dated, onega.Cluster(4), policy(parameters)).start
+        check(dated, 4, parameters)
+    assert starts[0.0][2] < 60 < starts[30.0][2]
+
+
 def test_loops_that_take_longer_than_their_seconds_drift():
     """Beats come at 1.25 k − 0.5, and start what has come; only the first job finds a cycle."""
     due = np.arange(0.0, 60.0, 10.0)

@@ -178,7 +178,8 @@ def plan_job(state: State, number: int, now: float) -> float:
     """
     plan, rules = state.plan, state.rules[0]
     limit, wanted = state.jobs[number].limit, state.jobs[number].procs
-    resolution, last = rules.bf_resolution, plan.bounds[plan.extent[0].slots]
+    resolution, grid = rules.bf_resolution, rules.grid
+    last = plan.bounds[plan.extent[0].slots]
     later = now
     for _ in range(MOST_TRIES):
         earliest = later
@@ -213,8 +214,8 @@ def plan_job(state: State, number: int, now: float) -> float:
             _holds_until(plan, start - (last - now))
         if start > last:
             return np.inf
-        from_then = np.floor(start / resolution) * resolution
-        until = np.floor((start + limit) / resolution) * resolution
+        from_then = grid + np.floor((start - grid) / resolution) * resolution
+        until = grid + np.floor((start + limit - grid) / resolution) * resolution
         if until > now:
             _holds_until(plan, until)
         if start > now and _conflicts(plan, from_then, until):

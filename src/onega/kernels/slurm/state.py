@@ -56,6 +56,7 @@ RULES = record(
     nap=REAL,
     bf_interval=REAL,
     bf_resolution=REAL,
+    grid=REAL,
     bf_window=REAL,
     bf_max_job_test=WHOLE,
     sched_interval=REAL,
@@ -70,7 +71,8 @@ RULES = record(
 )
 """The parameters, in seconds; ``nodes`` of the ``procs`` are looked at, as jobs never need more.
 ``beat``, ``doze``, ``nap``: from a beat of the background loop to the next, from a waking of the
-backfill loop in vain to the next, and from a cycle to the waking after it; in whole ticks."""
+backfill loop in vain to the next, and from a cycle to the waking after it; in whole ticks. Plans
+are rounded down to ``grid`` and whole multiples of ``bf_resolution`` from there."""
 
 CLOCK = record(
     now=REAL,

@@ -25,9 +25,10 @@ from onega.simulation.pool.run import PORTION_SECONDS
 if TYPE_CHECKING:
     from onega.kernels.slurm.state import State
 
-BEAT, CYCLE = 0.5, 0.25
-"""Where in the second the background loop beats and the backfill cycle wakes, if not drawn."""
-
+PHASES = 0.5, 0.25, 0.5, 0.0
+"""If not drawn: where in the second the background loop beats and the backfill cycle wakes; how
+long ago the last full pass and look were, and how far the log's zero is beyond a time to which
+plans are rounded, as parts of what lies between two of them."""
 
 LEAST_LOOK, MOST_LOOK = 10, 60
 """Bounds of the seconds between two looks for jobs that ended ``min_job_age`` ago."""
@@ -168,14 +169,12 @@ def simulate_slurm(
         limited = runtime > limit
         runtime = np.where(limited, limit, runtime)
     order = np.argsort(workload.column("submit"), kind="stable")
-    start, end, by = _run(
-        _make_jobs(workload, order, runtime, limit, delays),
-        cluster.procs,
-        parameters,
-        delays.turns(),
-        None if seed is None else child(seed, 0),
-        progress,
-    )
+    jobs = _make_jobs(workload, order, runtime, limit, delays)
+    phases = np.array(PHASES) if seed is None else generator(child(seed, 0)).random(len(PHASES))
+    rules = _make_rules(cluster.procs, parameters, delays.turns())
+    rules["grid"] = -_past_grid(workload.meta.epoch, phases[3], parameters.bf_resolution)
+    clock = _make_clock(float(jobs["submit"][0]), parameters, phases)
+    start, end, by = _run(jobs, clock, rules, progress)
     row = np.argsort(order)
     start, end = start[row], end[row]
     first = float(workload.column("submit").min())
@@ -236,17 +235,14 @@ def _make_jobs(
 
 def _run(
     jobs: npt.NDArray[np.void],
-    procs: int,
-    parameters: SlurmParameters,
-    turns: tuple[float, float, float],
-    rng: Rng,
+    clock: npt.NDArray[np.void],
+    rules: npt.NDArray[np.void],
     progress: Progress | None,
 ) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
     """Run the kernel in portions: Ctrl-C and progress live here."""
     from onega.kernels.slurm import run as kernel
 
-    clock = _make_clock(float(jobs["submit"][0]), parameters, rng)
-    state = _make_state(jobs, clock, _make_rules(procs, parameters, turns))
+    state = _make_state(jobs, clock, rules)
     rounds = 4096
     while True:
         began = time.perf_counter()
@@ -345,20 +341,27 @@ def _look_interval(parameters: SlurmParameters) -> int:
     return max(LEAST_LOOK, min(MOST_LOOK, parameters.min_job_age))
 
 
-def _make_clock(first: float, parameters: SlurmParameters, rng: Rng) -> npt.NDArray[np.void]:
+def _past_grid(epoch: float | None, phase: float, resolution: int) -> float:
+    """Return the seconds from a time to which plans are rounded to the log's zero.
+
+    slurmctld rounds Unix times. Where a log doesn't say what its zero is, it may be any second.
+    """
+    return float(np.floor(phase * resolution if epoch is None else epoch % resolution))
+
+
+def _make_clock(first: float, parameters: SlurmParameters, phases: Floats) -> npt.NDArray[np.void]:
     """Stand the loops, at whole ticks, where they are in the second before the first submission."""
     from onega.kernels.slurm.clock import TICK
     from onega.kernels.slurm.state import CLOCK
 
-    phase = np.array([BEAT, CYCLE, 0.5]) if rng is None else generator(rng).random(3)
-    phase[:2] = TICK * np.floor(phase[:2] / TICK)
+    beat, wake = TICK * np.floor(phases[:2] / TICK)
     clock = np.zeros(1, CLOCK)
     second = np.floor(first)
-    clock["beat"] = second - 1 + phase[0]
-    clock["wake"] = second - 1 + phase[1] if parameters.backfill else np.inf
-    clock["last_full"] = second - np.floor(phase[2] * max(parameters.sched_interval, 1))
+    clock["beat"] = second - 1 + beat
+    clock["wake"] = second - 1 + wake if parameters.backfill else np.inf
+    clock["last_full"] = second - np.floor(phases[2] * max(parameters.sched_interval, 1))
     clock["last_pass"] = clock["last_full"]
-    clock["last_look"] = second - np.floor(phase[2] * _look_interval(parameters))
+    clock["last_look"] = second - np.floor(phases[2] * _look_interval(parameters))
     clock["last_cycle"] = second - parameters.bf_interval
     clock["planned"], clock["quiet"], clock["remember"] = -1, -np.inf, 1
     return clock
