@@ -39,7 +39,9 @@ def test_simulate(capsys, policy, tmp_path):
     onega.Overheads.parse(LAWS).save(tmp_path / "laws.json")
     assert answer(capsys, *options, str(tmp_path / "laws.json")) == with_laws
     measured = answer(capsys, *options, "measured", "--out", str(tmp_path / "run"))
-    assert service(plain) < service(measured) < service(with_laws)
+    # The model of Slurm counts run times from the whole second of a start: a second more or less.
+    less = 1 if policy.startswith("slurm") else 0
+    assert service(plain) - less < service(measured) < service(with_laws)
     assert (tmp_path / "run" / "events.csv").exists() == (policy == "easy")
 
 
