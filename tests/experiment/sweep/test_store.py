@@ -243,6 +243,20 @@ def test_somebody_who_reads_does_not_hold_up_the_end(tmp_path):
     assert len(list(reader)) == 99
 
 
+def test_what_a_killed_process_left_beside_the_file_is_taken_in(copy, log, done, tmp_path):
+    """All runs are there, so that nothing is written; one file has them all the same."""
+    one = next(stored_rows(copy))
+    left = tmp_path / "left"
+    database = Database(copy / "runs.sqlite")
+    database.insert([(one.key, one.content)])
+    shutil.copytree(copy, left)  # as it stands when a process is killed now
+    database.close()
+    assert (left / "runs.sqlite-wal").exists()
+    again = onega.sweep(GRID, left, workload=log)
+    assert same(again.to_polars(), done.to_polars())
+    assert sorted(path.name for path in left.iterdir()) == FILES
+
+
 def test_runs_are_all_stored_or_none(tmp_path):
     store = Database(tmp_path / "runs.sqlite")
 

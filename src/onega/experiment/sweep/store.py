@@ -117,6 +117,9 @@ class Store:
             old = (read_old(one) for one in old_files(self.folder))
             self._opened().insert((row.key, row.content) for row in old if row.key and row.content)
             remove_old(self.folder)
+        if path.with_name(f"{NAME}-wal").exists():
+            # A process that was killed left its last runs beside the file: closing takes them in.
+            self._opened()
 
     def write(self, run: Run, content: str) -> None:
         """Store a finished run; FileError if the disk is full, say."""
