@@ -299,6 +299,8 @@ def test_a_port_that_is_listened_on_is_left_out():
     with pytest.raises(onega.SimulationError, match="no 21999 free ports in a row"):
         Ports(21_999)
     held.release()
+    with pytest.raises(onega.SimulationError, match="no 65000 free ports in a row"):
+        Ports(65_000)
 
 
 def test_sdiag_tells_of_the_cycles(tmp_path):

@@ -323,6 +323,30 @@ def test_policy_text(tmp_path):
     assert "no_such=1" in onega.simulate(jobs, 1, parsed).provenance[-1]
 
 
+def test_values_of_a_slurm_conf_may_stand_in_quotes(tmp_path):
+    conf = tmp_path / "slurm.conf"
+    conf.write_text('SchedulerParameters="bf_interval=7,bf_max_job_test=9"\nMinJobAge="20"\n')
+    found = onega.Policy.parse(f"slurm:{conf}").slurm
+    assert (found.bf_interval, found.bf_max_job_test, found.min_job_age) == (7, 9, 20)
+    assert found.ignored == ()
+
+
+def test_what_cannot_be_meant_is_refused(tmp_path):
+    with pytest.raises(onega.SimulationError, match="stock and fine stand alone"):
+        onega.Policy.parse("slurm:fine;bf_interval=3")
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("PriorityType=priority/multifactor\nPriorityWeightAge=-5\n")
+    with pytest.raises(onega.SimulationError, match="numbers from 0 on"):
+        onega.Policy.parse(f"slurm:{conf}")
+
+
+def test_settings_outside_the_model_are_named_up_to_a_line(tmp_path):
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(f"SchedulerParameters={','.join(f'x{k}' for k in range(35))}\n")
+    with pytest.warns(OnegaWarning, match="x28, x29, 5 more$"):
+        assert len(onega.Policy.parse(f"slurm:{conf}").slurm.ignored) == 35
+
+
 def test_parameters_may_be_longer_than_a_path_can_be():
     text = ";".join(["bf_interval=7", *["bf_continue"] * 60])
     assert onega.Policy.parse(f"slurm:{text}").slurm.bf_interval == 7

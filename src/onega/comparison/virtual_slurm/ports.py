@@ -32,7 +32,7 @@ class Ports:
     def __init__(self, count: int) -> None:
         self._held: list[socket.socket] = []
         starts = range(FIRST_PORT, LAST_PORT - count, BLOCK)
-        turn = os.getpid() % len(starts)
+        turn = os.getpid() % max(1, len(starts))
         for first in itertools.chain(starts[turn:], starts[:turn]):
             if self._hold(first, count) and all(map(_is_free, range(first, first + count))):
                 self.first = first

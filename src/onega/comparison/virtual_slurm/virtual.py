@@ -39,6 +39,7 @@ from onega.core.renamed import renamed
 from onega.core.types import Progress
 from onega.core.workload.tables import TableLike
 from onega.core.workload.workload import Workload
+from onega.simulation.slurm.run import SLEEPS
 from onega.traces.writing import write
 
 MARK = "onega-virtual.json"
@@ -46,9 +47,6 @@ MARK = "onega-virtual.json"
 
 LEAD = 2.0
 """Real seconds between the machine's being up and the stream's first submission."""
-
-SLEEPS = 10
-"""Sleeps of a tenth of a second that slurmctld's background loop is made of."""
 
 CLOCKS = ("steady", "jumping")
 

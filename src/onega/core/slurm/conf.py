@@ -43,4 +43,5 @@ def _read(path: Path, found: dict[str, str], depth: int) -> None:
         if equals and re.fullmatch(r"[A-Za-z0-9]+", key.strip()):
             word = key.strip().lower()
             before = f"{found[word]}\n" if word in REPEATED and word in found else ""
-            found[word] = before + value.strip()
+            value = value.strip() if word in REPEATED else value.strip().strip('"')
+            found[word] = before + value

@@ -22,6 +22,9 @@ FINE_TEXT: Final = (
 
 NAMED: Final = {"stock": "", "fine": FINE_TEXT}
 
+MOST_NAMED: Final = 30
+"""Settings outside the model that are named one by one."""
+
 _WITHOUT_EFFECT: Final = frozenset(
     {
         *("bf_continue", "bf_max_time", "max_sched_time", "bf_yield_interval", "bf_yield_sleep"),
@@ -100,6 +103,8 @@ class SlurmParameters:
             if not least <= getattr(self, key) <= most:
                 given = getattr(self, key)
                 raise PolicyError(f"{key} is a number from {least} to {most}; got {given}")
+        if min(self.weight_age, self.weight_size) < 0:
+            raise PolicyError("PriorityWeightAge and PriorityWeightJobSize are numbers from 0 on")
         if not self.max_age > 0:
             raise PolicyError(f"PriorityMaxAge is a time above 0; got {self.max_age:g} s")
 
@@ -115,6 +120,11 @@ class SlurmParameters:
             found = cls.of({"schedulerparameters": NAMED[given.lower()]}, given.lower())
         elif folder is not None and os.path.isfile(folder / given):  # it may be too long for a path
             found = _of_file(folder / given, given)
+        elif not NAMED.keys().isdisjoint(re.split("[,;]", given.lower())):
+            raise PolicyError(
+                f"slurm parameters {text!r}: {' and '.join(NAMED)} stand alone; write all "
+                "SchedulerParameters, as in bf_interval=30;bf_resolution=60"
+            )
         elif re.fullmatch(r"\w+(=[\w.+-]*)?([,;]\w+(=[\w.+-]*)?)*", given) and "=" in given:
             found = cls.of({"schedulerparameters": given.replace(";", ",")}, given)
         else:
@@ -123,7 +133,8 @@ class SlurmParameters:
                 "nor SchedulerParameters such as bf_interval=30;bf_resolution=60"
             )
         if found.ignored:
-            ignored = ", ".join(found.ignored)
+            more = len(found.ignored) - MOST_NAMED
+            ignored = ", ".join(found.ignored[:MOST_NAMED]) + (f", {more} more" * (more > 0))
             warnings.warn(
                 f"{found}: not in the model of Slurm, and left out: {ignored}",
                 OnegaWarning,
